@@ -168,7 +168,7 @@ def simulated(
     held = cross_fitted(units, candidates)
     at, true = draw(kind, fault, 4000, np.random.default_rng(1))
     moved = {
-        name: at if name == LEAVE else candidate.fit(units.lesson()).form_(at)
+        name: at if name == LEAVE else candidate.fit(units.training_set()).form_(at)
         for name, candidate in candidates.items()
     }
     alone = {name: excess(true, values) for name, values in moved.items()}
@@ -241,7 +241,7 @@ def on_pairs(cache: Path) -> Iterator[Line]:
         candidates = candidates_of(None, units)
         held = cross_fitted(units, candidates)
         moved = {
-            name: p[unseen] if name == LEAVE else one.fit(units.lesson()).form_(p[unseen])
+            name: p[unseen] if name == LEAVE else one.fit(units.training_set()).form_(p[unseen])
             for name, one in candidates.items()
         }
         moved |= {rule: moved[decided(units, held, list(held), RULES[rule])] for rule in RULES}

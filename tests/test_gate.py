@@ -148,11 +148,11 @@ def test_the_audit_does_not_open_with_calibrated_where_parts_fail(tmp_path):
     rng = np.random.default_rng(3)
     p = np.clip(rng.dirichlet([3, 3, 2], 60_000), 0.01, None)
     p /= p.sum(axis=1, keepdims=True)
-    moved = np.where(p[:, 2] == p.max(axis=1), 0.0, np.minimum(0.1, p[:, 2] / 2))
+    shift = np.where(p[:, 2] == p.max(axis=1), 0.0, np.minimum(0.1, p[:, 2] / 2))
     truth = p.copy()
     rest = np.where(p[:, 0] == p.max(axis=1), 1, 0)
-    truth[np.arange(len(p)), rest] += moved
-    truth[:, 2] -= moved
+    truth[np.arange(len(p)), rest] += shift
+    truth[:, 2] -= shift
     label = (rng.random((len(p), 1)) > truth.cumsum(axis=1)).sum(axis=1)
     found = cal.audit(label, p, draws=199, rng=0)
     assert found.verdict.state == "calibrated"

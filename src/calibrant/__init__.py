@@ -5,8 +5,8 @@ from importlib.util import find_spec as _find_spec
 from threading import RLock as _RLock
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-# Everything is imported when it is asked for, to keep the import light: rooms by their own name,
-# other names from the rooms below, of which each stands on those before it.
+# Everything is imported at first use, to keep the import light: packages by their own name,
+# other names from the packages below, of which each stands on those before it.
 # Only type checkers and editors follow these imports; `__all__` is the one list of names.
 _LATER = (
     "_base.versions",
@@ -146,7 +146,7 @@ __all__ = [
 
 if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
     # Threads that ask at once wait for each other: where several import modules that need each
-    # other, as those of numpy do, Python hands out halves of them. No room asks for a name of
+    # other, as those of numpy do, Python hands out halves of them. No package uses a name of
     # this one while it is imported, so that nobody who holds the lock waits for somebody else.
     _LOADING = _RLock()
 
@@ -156,8 +156,8 @@ if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
         with _LOADING:
             if _find_spec(f"calibrant.{name}") is not None:
                 return _import_module(f"calibrant.{name}")
-            rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
-            value = next(names[name] for names in rooms if name in names)
+            packages = (vars(_import_module(f"calibrant.{package}")) for package in _LATER)
+            value = next(names[name] for names in packages if name in names)
             globals()[name] = value
             return value
 

@@ -32,9 +32,9 @@ def _report(error: BaseException) -> None:
     try:
         if "--debug" in sys.argv:
             traceback.print_exception(error)
-        said = " ".join(f"{type(error).__name__}: {error}".split())
+        message = " ".join(f"{type(error).__name__}: {error}".split())
         sys.stderr.write(
-            f"calibrant: the command line could not run: {said}. Check the installed packages "
+            f"calibrant: the command line could not run: {message}. Check the installed packages "
             "with python -m pip check, or install calibrant again.\n"
         )
         sys.stderr.flush()

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._base.exit_codes import ExitCode
 from calibrant._base.options import Tolerance, check_share, share_from, tolerance_from
-from calibrant._base.stages import Tell, silent
+from calibrant._base.stages import StageReporter, silent
 from calibrant._base.words import capital, count_text, escaped, markdown_table, page
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import Division, groups_of, judge_groups
@@ -100,15 +100,15 @@ class Gate:
             ]
             for check in self.checks
         ]
-        said = [f"- {escaped(check.sentence)}" for check in self.checks]
-        said += [f"- {escaped(note)}" for note in self.notes]
+        items = [f"- {escaped(check.sentence)}" for check in self.checks]
+        items += [f"- {escaped(note)}" for note in self.notes]
         head = f"## Calibration gate: {self.state}"
         lines = [
             head,
             "",
             *markdown_table(["check", "state", "value", "between", "limit"], rows),
             "",
-            *said,
+            *items,
         ]
         return "\n".join(lines) + "\n"
 
@@ -151,7 +151,7 @@ def run_gate(
     limits: Mapping[str, Tolerance | None],
     settings: Settings,
     baseline: Baseline | None = None,
-    tell: Tell = silent,
+    report_stage: StageReporter = silent,
     *,
     oe_tolerance: float | str | None = None,
 ) -> Gate:
@@ -166,22 +166,22 @@ def run_gate(
     evidence, start = Evidence.of_source(source), settings.for_section()
     checks: list[Check] = []
     if baseline is None or not baseline.alone:
-        tell("measures")
+        report_stage("measures")
         about = "" if source.classes is None else " of the confidence"
         checks += _measures(evidence, limits, settings, about)
         if source.classes is not None:
-            tell("classes")
+            report_stage("classes")
             checks.append(_classes(source.classes, source.clusters, limits, start.for_section()))
         divided, groups = groups_of(source), None
         if divided is not None:
-            tell("groups")
+            report_stage("groups")
             groups = _groups(source, divided, limits, start.for_section())
             checks.append(_judged(groups))
         if oe_tolerance is not None:
             share = share_from("oe_tolerance", oe_tolerance)
             checks += _ratios(evidence, groups, share, settings, about)
     if baseline is not None:
-        tell("baseline")
+        report_stage("baseline")
         checks.append(_baseline(evidence, baseline, start.for_section()))
     notes, doubt = source.all_notes, dependence_of(source)
     if doubt is not None:

@@ -144,11 +144,11 @@ class BoundedVariation:
         gain = joint.mass * joint.residual
         steps = levels - 1
         rise = diags_array([-np.ones(steps), np.ones(steps)], offsets=[0, 1], shape=(steps, levels))
-        room = diags_array([np.ones(steps)], offsets=[0], shape=(steps, steps))
+        slack = diags_array([np.ones(steps)], offsets=[0], shape=(steps, steps))
         budget = np.concatenate([np.zeros(levels), np.ones(steps)])[np.newaxis, :]
         solution = linprog(
             np.concatenate([-gain, np.zeros(steps)]),
-            A_ub=vstack([hstack([rise, -room]), hstack([-rise, -room]), budget]).tocsr(),
+            A_ub=vstack([hstack([rise, -slack]), hstack([-rise, -slack]), budget]).tocsr(),
             b_ub=np.append(np.zeros(2 * steps), self.variation),
             bounds=[(-1, 1)] * levels + [(0, None)] * steps,
             method="highs",

@@ -239,8 +239,8 @@ def test_no_room_for_a_copy_of_standard_input_is_no_verdict(sources):
 def test_the_step_in_the_docs_keeps_the_code(code, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
     step = textwrap.dedent(page.split("- run: |\n")[1].split("```")[0])
-    said = "echo said > summary.md; " if code in {0, 1, 3} else ""
-    (tmp_path / "calibrant").write_text(f"#!/bin/sh\n{said}exit {code}\n")
+    print_summary = "echo said > summary.md; " if code in {0, 1, 3} else ""
+    (tmp_path / "calibrant").write_text(f"#!/bin/sh\n{print_summary}exit {code}\n")
     (tmp_path / "calibrant").chmod(0o755)
     done = subprocess.run(
         ["/bin/bash", "-e", "-o", "pipefail", "-c", step],
@@ -250,7 +250,7 @@ def test_the_step_in_the_docs_keeps_the_code(code, tmp_path):
         capture_output=True,
     )
     assert done.returncode == (0 if code == 3 else code), done
-    assert (tmp_path / "page").exists() == bool(said)
+    assert (tmp_path / "page").exists() == bool(print_summary)
 
 
 def test_standard_input_is_an_input(tmp_path):
@@ -269,10 +269,10 @@ def test_standard_input_is_an_input(tmp_path):
 
 
 def test_a_fault_of_ours_asks_to_be_reported_and_shows_where_on_request(sources):
-    asked = ["audit", sources["rows"]]
-    plain = run_forked(*asked, fault=commands.broken_code)
+    arguments = ["audit", sources["rows"]]
+    plain = run_forked(*arguments, fault=commands.broken_code)
     assert re.match(r"calibrant: a fault of calibrant.*KeyError: 'a bug'.*report", plain.stderr)
-    shown = run_forked("--debug", *asked, fault=commands.broken_code)
+    shown = run_forked("--debug", *arguments, fault=commands.broken_code)
     assert shown.code == 70
     assert "Traceback" in shown.stderr
 
@@ -335,8 +335,8 @@ def test_a_package_that_fails_when_it_is_imported_is_70(name, package, program, 
 
 
 def test_a_shell_that_asks_for_words_passes_no_command(sources):
-    for asked in ("complete_bash", "nonsense"):
-        environment = os.environ | {"_CALIBRANT_COMPLETE": asked, "COMP_WORDS": "calibrant "}
+    for wanted in ("complete_bash", "nonsense"):
+        environment = os.environ | {"_CALIBRANT_COMPLETE": wanted, "COMP_WORDS": "calibrant "}
         done = subprocess.run(
             [sys.executable, *CALIBRANT, "check", sources["garbage"]],
             env=environment,

@@ -28,8 +28,8 @@ def test_two_numbers_are_written_so_that_they_differ():
 
 
 def test_what_is_less_than_all_is_not_written_as_all():
-    said = [words.percent_text(share) for share in (0.95, 0.9994, 0.9996, 0.999999, 1.0, 1.2345)]
-    assert said == ["95 %", "99.9 %", "99.96 %", "more than 99.999 %", "100 %", "123 %"]
+    texts = [words.percent_text(share) for share in (0.95, 0.9994, 0.9996, 0.999999, 1.0, 1.2345)]
+    assert texts == ["95 %", "99.9 %", "99.96 %", "more than 99.999 %", "100 %", "123 %"]
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,9 @@ def test_many_rows_and_many_bins():
         index = np.minimum(np.searchsorted(edges, p, side="right") - 1, n_bins - 1)
         table = uniform_bins(Rows.read(y, p), n_bins).table
         assert np.array_equal(table["rows"], np.bincount(index, minlength=n_bins))
-        held = table["rows"] > 0
-        mean = np.bincount(index, p, n_bins)[held] / table["rows"][held]
-        assert table["prediction"][held] == pytest.approx(mean, rel=1e-13)
+        occupied = table["rows"] > 0
+        mean = np.bincount(index, p, n_bins)[occupied] / table["rows"][occupied]
+        assert table["prediction"][occupied] == pytest.approx(mean, rel=1e-13)
 
 
 def test_a_constant_predictor_is_one_quantile_bin():

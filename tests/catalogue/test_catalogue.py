@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import CATALOGUE, DOMAINS, JOINT_MEASURES, find_measure
-from calibrant.inference.statistic import Statistic, charges_of
+from calibrant.inference.statistic import Statistic, residual_mass_of
 from calibrant.measures.measurement import Measurement
 from calibrant.multiclass import ClassWise, MulticlassDecisionTask
 from oracles.class_definitions import random_forecasts
@@ -57,8 +57,8 @@ def measured(measure, y, p, columns, rows=slice(None), **options):
 
 @every_measure
 def test_the_function_is_the_public_one_of_that_name(measure):
-    room, _, name = measure.name.rpartition(".")
-    home = getattr(cal, room) if room else cal
+    package, _, name = measure.name.rpartition(".")
+    home = getattr(cal, package) if package else cal
     assert measure.function is getattr(home, name)
     assert name in home.__all__
     assert measure.domain in DOMAINS
@@ -122,13 +122,13 @@ def test_it_moves_no_further_than_its_modulus(measure, seed):
     for share in (1e-6, 1e-2, 0.3):
         if measure.domain == "classes":
             q = (1 - share) * p + share * rng.dirichlet(np.ones(3), SIZE)
-            moved = np.abs(q - p).sum(axis=1).mean()
+            distance = np.abs(q - p).sum(axis=1).mean()
         else:
             q = np.clip(p + share * rng.normal(size=SIZE), 0, 1)
-            moved = np.abs(q - p).mean()
+            distance = np.abs(q - p).mean()
         near, far = (measured(measure, y, each, columns) for each in (p, q))
         low, high = far.bounds[0] - near.bounds[1], far.bounds[1] - near.bounds[0]
-        assert max(low, -high) <= measure.modulus(moved) + 1e-12
+        assert max(low, -high) <= measure.modulus(distance) + 1e-12
 
 
 @further
@@ -180,13 +180,13 @@ def test_with_every_option_draws_measured_together_are_those_measured_one_by_one
     joint = cal.Joint.from_samples(y, p)
     rng = np.random.default_rng(1)
     drawn = [joint.simulated(rng) for _ in range(3)]
-    charges = np.array([charges_of(each) for each in drawn])
+    residual_masses = np.array([residual_mass_of(each) for each in drawn])
     for name in (*measure.batch.options, *measure.batch.one_by_one):
         for value in OTHER_VALUES.get((measure.name, name), VALUES[name]):
             statistic = Statistic.of(partial(measure.function, **{name: value}))
             assert (statistic.batch() is None) == (name in measure.batch.one_by_one)
             expected = [float(measure.function(each, **{name: value})) for each in drawn]
-            assert statistic.values(joint, charges) == pytest.approx(expected, abs=1e-12)
+            assert statistic.values(joint, residual_masses) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["fixed_decision_loss", "groups.multiaccuracy_error", "no_such"])
@@ -202,13 +202,19 @@ OUTCOME = (np.random.default_rng(1).random(400) < FORECAST).astype(int)
 @pytest.mark.parametrize("measure", JOINT_MEASURES.values(), ids=lambda measure: measure.name)
 def test_an_interval_is_offered_where_the_catalogue_says_so(measure):
     isotonic = measure.name == "calibration_decision_loss"
-    asked = partial(measure.function, **({"pooling": "isotonic"} if isotonic else {}))
+    measure_with_options = partial(
+        measure.function, **({"pooling": "isotonic"} if isotonic else {})
+    )
     if measure.interval or measure.interval_if:
-        found = cal.confidence_interval(OUTCOME, FORECAST, measure=asked, draws=39, rng=0)
+        found = cal.confidence_interval(
+            OUTCOME, FORECAST, measure=measure_with_options, draws=39, rng=0
+        )
         assert found.low <= found.value <= found.high
     else:
         with pytest.raises(cal.errors.InferenceRefusedError):
-            cal.confidence_interval(OUTCOME, FORECAST, measure=asked, draws=39, rng=0)
+            cal.confidence_interval(
+                OUTCOME, FORECAST, measure=measure_with_options, draws=39, rng=0
+            )
 
 
 def test_an_interval_for_some_cases_is_refused_in_others():

@@ -54,7 +54,7 @@ def test_command_takes_positions_percent_and_missing_rows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--classes", "cat,dog,fox"], "column 'fox'"),
         (["--classes", "ape,bee,fox"], "lists of numbers"),
@@ -66,13 +66,13 @@ def test_command_takes_positions_percent_and_missing_rows(tmp_path):
     ],
     ids=["stranger", "strangers", "too few", "label", "counts", "no outcome", "no columns"],
 )
-def test_command_refuses_with_one_message(tmp_path, options, said):
+def test_command_refuses_with_one_message(tmp_path, options, message):
     label, table = animals(20)
     frame = pd.DataFrame(table, columns=ANIMALS).assign(outcome=label, prediction=0.5)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     done = run("audit", str(tmp_path / "rows.csv"), *options)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 

@@ -76,10 +76,10 @@ def test_an_option_is_rejected_without_what_it_needs(name, option, tmp_path):
     for one in NEEDS[name][option]:
         if one == "a file of outcomes":
             (tmp_path / "rows.csv").write_text("outcome\n1\n")
-            beside = ["foster", str(tmp_path / "rows.csv")]
+            needed = ["foster", str(tmp_path / "rows.csv")]
         else:
-            beside = _words(command, one)
-        _refused(name, [*alone, *beside])
+            needed = _words(command, one)
+        _refused(name, [*alone, *needed])
 
 
 @pytest.mark.parametrize(("name", "option", "one"), PAIRS, ids=map(".".join, PAIRS))
@@ -176,8 +176,8 @@ def test_a_base_rate_needs_no_column_of_outcomes(tmp_path):
     assert done.returncode == 0, done.stderr
     odds = json.loads(done.stdout)["fitted"]["odds_ratio_"]
     assert odds == pytest.approx((0.1 / 0.9) / (0.3 / 0.7))
-    said = run("recalibrate", str(rows), "--base-rate", "0.1").stdout
-    assert "the mean prediction is taken for the base rate of these rows" in said
+    text = run("recalibrate", str(rows), "--base-rate", "0.1").stdout
+    assert "the mean prediction is taken for the base rate of these rows" in text
     done = run("recalibrate", str(rows), "--base-rate", "0.1", "--outcome", "y")
     assert (done.returncode, "'y'" in done.stderr) == (2, True)
 

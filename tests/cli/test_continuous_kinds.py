@@ -57,7 +57,7 @@ def test_without_a_kind_a_mean_is_assumed_and_said(delays):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--kind", "quantile"], "needs its level"),
         (["--kind", "quantile=90"], "is 0.9"),
@@ -70,10 +70,10 @@ def test_without_a_kind_a_mean_is_assumed_and_said(delays):
         (["--kind", "average"], "--kind must be mean, median, quantile=LEVEL"),
     ],
 )
-def test_bad_questions_get_a_clear_answer(delays, options, told):
+def test_bad_questions_get_a_clear_answer(delays, options, message):
     done = run("audit", delays, "--outcome", "minutes", "--prediction", "p90", *options)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--kind", "survival", "--duration", "days"], "--kind survival needs --horizon"),
         (["--kind", "survival", "--horizon", "365"], "--kind survival needs --duration"),
@@ -126,10 +126,10 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
         (["--kind", "mean", "--horizon", "365"], "--horizon needs --kind survival"),
     ],
 )
-def test_bad_questions_about_survival_get_a_clear_answer(trial, options, told):
+def test_bad_questions_about_survival_get_a_clear_answer(trial, options, message):
     done = run("audit", trial, "--outcome", "died", *options)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_spans_of_time_are_no_numbers_of_days(trial, tmp_path):

@@ -32,11 +32,11 @@ def test_answers_tells_every_decision_and_writes_rows(tmp_path):
     assert "2 of 10 confidences could not be read and are missing" in done.stdout
     again = run("audit", str(out), "--prediction", "confidence", "--outcome", "correct", "--quiet")
     assert again.returncode == 0, again.stderr
-    held = out.read_bytes()
+    content = out.read_bytes()
     twice = run("llm", str(LOGS / "inspect_sums.eval"), "--out", str(out))
     assert twice.returncode == 2
     assert "--force replaces it" in twice.stderr
-    assert out.read_bytes() == held
+    assert out.read_bytes() == content
     forced = run("llm", str(LOGS / "inspect_sums.eval"), "--out", str(out), "--force")
     assert forced.returncode == 0, forced.stderr
     refused = run("llm", str(LOGS / "inspect_partial.json"))
@@ -104,8 +104,8 @@ def test_two_models_are_compared_question_by_question(tmp_path):
     assert "--models OLD,NEW" in unnamed.stderr
     keyed = run("compare", log, "--key", "id")
     assert "--key is for tables" in keyed.stderr
-    told = run("audit", log).stdout
-    assert "note: which of the two models is better, question by question" in told
+    text = run("audit", log).stdout
+    assert "note: which of the two models is better, question by question" in text
 
 
 def test_numbers_of_two_scales_are_read_by_every_command(tmp_path):
@@ -152,9 +152,9 @@ def test_an_audit_says_from_which_confidence_on_to_answer(tmp_path):
     log = tmp_path / "run.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = run("audit", str(log), "--html", str(tmp_path / "page.html"))
-    said = " ".join(done.stdout.split())
-    assert "Answer at 0.95 and above: error at most 5 % with 95 % confidence" in said
-    assert "By group: a 0.95 (" in said
+    text = " ".join(done.stdout.split())
+    assert "Answer at 0.95 and above: error at most 5 % with 95 % confidence" in text
+    assert "By group: a 0.95 (" in text
     page = (tmp_path / "page.html").read_text()
     assert "<li>a: Answer at 0.95 and above" in page
 
@@ -219,8 +219,8 @@ ALL = ("audit", "check", "recalibrate", "compare")
 def test_options_of_tables_are_refused_for_logs(tmp_path, option, commands):
     log = lines_of(tmp_path / "run.jsonl", 30)
     for command in commands:
-        beside = ["--pos-label", "1"] if option in {"--neg-label", "--na-label"} else []
-        done = run(command, log, option, "drop" if option == "--na" else "id", *beside)
+        extra = ["--pos-label", "1"] if option in {"--neg-label", "--na-label"} else []
+        done = run(command, log, option, "drop" if option == "--na" else "id", *extra)
         assert done.returncode == 2, (command, done.stdout)
         assert "is for tables, got a log" in done.stderr, (command, done.stderr)
 

@@ -221,8 +221,8 @@ def test_wrong_games_end_with_one_message_and_exit_code_2(arguments, message):
 
 
 def test_a_picture_of_an_unknown_kind(tmp_path):
-    place = str(tmp_path / "game.nothing")
-    done = run("online", "foster", "coins", "--rounds", "50", "--picture", place)
+    path = str(tmp_path / "game.nothing")
+    done = run("online", "foster", "coins", "--rounds", "50", "--picture", path)
     assert done.returncode == 2
     assert "known kind" in done.stderr
 

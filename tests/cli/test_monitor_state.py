@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from calibrant.errors import InvalidForecastsError, InvalidStateError
-from calibrant.monitoring import Carried, carry_on, run_monitor
+from calibrant.monitoring import MonitorState, continue_monitor, run_monitor
 from commands import run, run_forked, terminated_writing
 
 
@@ -212,14 +212,19 @@ def test_a_run_that_is_stopped_leaves_the_state_as_it_was(folder):
 
 def state_of(frame, **options):
     by = frame.g.to_numpy(dtype=object)
-    return carry_on(
-        Carried({"a": 1}), frame.outcome, frame.prediction, frame.t.to_numpy(), by=by, **options
+    return continue_monitor(
+        MonitorState({"a": 1}),
+        frame.outcome,
+        frame.prediction,
+        frame.t.to_numpy(),
+        by=by,
+        **options,
     )
 
 
 def test_a_state_is_stored_whole():
     _, state = state_of(log())
-    again = Carried.from_json(state.to_json())
+    again = MonitorState.from_json(state.to_json())
     assert again.to_json() == state.to_json()
 
 
@@ -250,7 +255,7 @@ def test_a_state_that_was_changed_is_refused_in_one_way():
             within[path[-1]] = odd
             # Some texts and missing times are as good as others; nothing else is raised.
             try:
-                Carried.from_json(json.dumps(changed))
+                MonitorState.from_json(json.dumps(changed))
             except InvalidStateError:
                 refused += 1
     assert refused > 200
@@ -261,10 +266,12 @@ def test_lots_of_a_second_run_go_on():
     rng = np.random.default_rng(1)
     y, p = rng.integers(0, 2, 400), rng.random(400).round(1)
     when = np.repeat(np.arange(4.0), 100)
-    log_so_far = Carried({})
+    log_so_far = MonitorState({})
     for part in range(4):
         chosen = when == part
-        seen, log_so_far = carry_on(log_so_far, y[chosen], p[chosen], when[chosen], window="2")
+        seen, log_so_far = continue_monitor(
+            log_so_far, y[chosen], p[chosen], when[chosen], window="2"
+        )
     whole = run_monitor(y, p, when, window="2")
     assert seen.groups[0].as_dict() == whole.groups[0].as_dict()
 
@@ -303,9 +310,9 @@ def test_arrays_with_and_without_a_zone_are_no_one_log():
     given = (frame.outcome, frame.prediction)
     aware = frame.t.dt.tz_localize("Asia/Tokyo")
     for first, second in ((frame.t, aware), (aware, frame.t), (aware.astype(str), frame.t)):
-        _, begun = carry_on(Carried({}), *given, first)
+        _, begun = continue_monitor(MonitorState({}), *given, first)
         with pytest.raises(InvalidForecastsError, match="as those that the log was begun with"):
-            carry_on(begun, *given, second + pd.Timedelta("90D"))
-    _, begun = carry_on(Carried({}), *given, pl.Series(aware))
+            continue_monitor(begun, *given, second + pd.Timedelta("90D"))
+    _, begun = continue_monitor(MonitorState({}), *given, pl.Series(aware))
     assert begun.zoned
-    assert Carried.from_json(begun.to_json()).zoned
+    assert MonitorState.from_json(begun.to_json()).zoned

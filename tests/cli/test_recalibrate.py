@@ -182,8 +182,8 @@ def test_repair_by_group_says_when_a_plain_map_is_enough(file, tmp_path):
         "recalibrate", str(file), "--by", "site", "--calibrator", str(tmp_path / "calibrator.json")
     )
     assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "patches for groups do not improve the log loss by more than noise" in said
+    text = " ".join(done.stdout.split())
+    assert "patches for groups do not improve the log loss by more than noise" in text
     assert load(tmp_path / "calibrator.json").method != "identity"
 
 
@@ -245,8 +245,8 @@ def test_a_known_base_rate_shifts_all_odds(frame, file, tmp_path):
     assert load(calibrator_file).odds_ratio_ == pytest.approx(ratio)
     p = frame["prediction"].to_numpy().clip(1e-9, 1 - 1e-9)
     odds = ratio * p / (1 - p)
-    moved = pd.read_parquet(out)["recalibrated"].to_numpy()
-    np.testing.assert_allclose(moved, odds / (1 + odds), atol=1e-8)
+    recalibrated = pd.read_parquet(out)["recalibrated"].to_numpy()
+    np.testing.assert_allclose(recalibrated, odds / (1 + odds), atol=1e-8)
     for wrong in (["--base-rate", "3"], ["--base-rate", "0.1", "--by", "site"],
                   ["--base-rate", "0.1", "--json", "-"]):  # fmt: skip
         done = run("recalibrate", str(file), *wrong)
@@ -261,8 +261,8 @@ def test_rows_that_taught_a_map_are_in_sample(frame, file, tmp_path):
     shuffled.to_csv(other, index=False)
     for rows in (file, other):
         done = run("audit", str(rows), "--calibrator", str(calibrator_file), "--full")
-        said = done.stdout.replace("\n", " ")
-        assert "in-sample: the calibrator was fitted to these 2 000 rows" in said
+        text = done.stdout.replace("\n", " ")
+        assert "in-sample: the calibrator was fitted to these 2 000 rows" in text
         applied = run(
             "apply", str(calibrator_file), str(rows), "--out", str(tmp_path / f"{rows.stem}2.csv")
         )
@@ -356,7 +356,7 @@ def test_counts_of_rows_shift_to_a_base_rate(frame, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--by", "percent"], "--by cannot be used with --count"),
         (["--cluster", "percent"], "--cluster cannot be used with --count"),
@@ -367,11 +367,11 @@ def test_counts_of_rows_shift_to_a_base_rate(frame, tmp_path):
         (["--prediction-sum", "total", "--scale", "logit"], "must be a sum of probabilities"),
     ],
 )
-def test_what_counts_of_rows_do_not_have_is_refused(frame, tmp_path, options, said):
+def test_what_counts_of_rows_do_not_have_is_refused(frame, tmp_path, options, message):
     _, cells = summed_rows(frame, tmp_path)
     done = run("recalibrate", cells, "--count", "n", "--positives", "ones", *options)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_log_odds_go_in_everywhere(frame, tmp_path):

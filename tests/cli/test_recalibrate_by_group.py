@@ -74,10 +74,10 @@ def test_repair_by_group_writes_what_apply_reads_back(broken, tmp_path):
                "--out", str(tmp_path / "out.csv"))  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2 rows with values that the fit has not seen in site, size" in done.stdout
-    moved = pd.read_csv(tmp_path / "out.csv")["recalibrated"].to_numpy()
+    recalibrated = pd.read_csv(tmp_path / "out.csv")["recalibrated"].to_numpy()
     base = fitted.base.transform([0.2])[0]
-    assert moved[1:] == pytest.approx([base, base])
-    assert moved[0] > base + 0.05
+    assert recalibrated[1:] == pytest.approx([base, base])
+    assert recalibrated[0] > base + 0.05
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def dated(tmp_path):
 def test_the_same_times_in_other_files_make_the_same_groups_and_maps(dated):
     """The same moments, as text or of a type of their own, in any file."""
     files = ["rows.csv", "rows.parquet", "text.parquet", "rows.jsonl"]
-    said, methods, columns = [], [], []
+    groups, methods, columns = [], [], []
     for number, name in enumerate(files):
         made = {kind: dated / f"{number}.{kind}" for kind in ("json", "parquet")}
         wanted = ["--calibrator", str(made["json"]), "--out", str(made["parquet"])]
@@ -179,7 +179,7 @@ def test_the_same_times_in_other_files_make_the_same_groups_and_maps(dated):
         methods.append(json.loads(made["json"].read_text()))
         columns.append(pd.read_parquet(made["parquet"])["recalibrated"].to_numpy())
         audited = run("audit", str(dated / name), "--by", "g", "--json", "-")
-        said.append(json.loads(audited.stdout)["groups"])
+        groups.append(json.loads(audited.stdout)["groups"])
         for other in files:
             back = dated / "back.parquet"
             done = run(
@@ -187,7 +187,7 @@ def test_the_same_times_in_other_files_make_the_same_groups_and_maps(dated):
             )
             assert done.returncode == 0, done.stderr
             np.testing.assert_array_equal(pd.read_parquet(back)["recalibrated"], columns[-1])
-    assert said == [said[0]] * len(files)
+    assert groups == [groups[0]] * len(files)
     assert methods == [methods[0]] * len(files)
     assert len(methods[0]["columns"][0]["levels"]) == 5
 
@@ -200,8 +200,8 @@ def test_a_map_by_time_needs_times(dated):
     frame.to_csv(dated / "later.csv", index=False)
     frame["g"] = 3
     frame.to_parquet(dated / "numbers.parquet")
-    for name, said in (("later.csv", "'later' in row 8"), ("numbers.parquet", "type BIGINT")):
+    for name, message in (("later.csv", "'later' in row 8"), ("numbers.parquet", "type BIGINT")):
         done = run("apply", str(made), str(dated / name), "--out", str(dated / "x.parquet"))
         assert done.returncode == 2
         assert "column 'g' must hold dates or timestamps" in " ".join(done.stderr.split())
-        assert said in " ".join(done.stderr.split())
+        assert message in " ".join(done.stderr.split())

@@ -73,14 +73,14 @@ def test_a_command_multiplies_in_one_thread_unless_told_otherwise():
     program = "import os, sys, {}; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
 
-    def said(module: str, **more: str) -> str:
+    def printed(module: str, **more: str) -> str:
         command = [sys.executable, "-c", program.format(module)]
         env = environment | more
         return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
 
-    assert said("calibrant.cli").strip() == "1"
-    assert said("calibrant.cli", OPENBLAS_NUM_THREADS="3").strip() == "3"
-    assert said("calibrant.report").strip() == "None"
+    assert printed("calibrant.cli").strip() == "1"
+    assert printed("calibrant.cli", OPENBLAS_NUM_THREADS="3").strip() == "3"
+    assert printed("calibrant.report").strip() == "None"
 
 
 def test_numpy_is_imported_after_its_threads_are_set():

@@ -18,7 +18,7 @@ from commands import run
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (
             InvalidForecastsError("@pos_label 'x' must be one of the labels", "labels 'a', 'b'"),
@@ -46,12 +46,12 @@ from commands import run
     ],
     ids=["named", "given", "word", "column", "columns", "prose"],
 )
-def test_arguments_become_options_and_words_of_others_stay(error, said):
-    assert on_the_command_line(error) == said
+def test_arguments_become_options_and_words_of_others_stay(error, text):
+    assert on_the_command_line(error) == text
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "text"),
     [
         (
             "check means.csv",
@@ -68,7 +68,7 @@ def test_arguments_become_options_and_words_of_others_stay(error, said):
         ),
     ],
 )
-def test_every_hint_can_be_typed(command, said, tmp_path, monkeypatch):
+def test_every_hint_can_be_typed(command, text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     means = ["prediction,outcome", *(f"0.{i},0.{i}" for i in range(1, 9))]
     (tmp_path / "means.csv").write_text("\n".join(means))
@@ -76,15 +76,15 @@ def test_every_hint_can_be_typed(command, said, tmp_path, monkeypatch):
     (tmp_path / "ends.csv").write_text("\n".join(ends))
     done = run(*command.split())
     assert done.returncode == 2
-    assert said in done.stderr
+    assert text in done.stderr
     for word in ("y_true", "y_proba", "Joint", "sum_tolerance", "logits=", "DecisionTask"):
         assert word not in done.stderr
 
 
 def test_warnings_name_options(capsys):
     _warn("@y_true holds numbers, and @y_proba only 0 and 1", CalibrantWarning)
-    said = "calibrant: warning: --outcome holds numbers, and --prediction only 0 and 1\n"
-    assert capsys.readouterr().err == said
+    text = "calibrant: warning: --outcome holds numbers, and --prediction only 0 and 1\n"
+    assert capsys.readouterr().err == text
 
 
 def test_every_option_that_is_named_exists():

@@ -109,13 +109,13 @@ COMMANDS = [
 PLAYED = (*PARTS, "count", "positives", "sum", "one", "two", "three", "label")
 
 
-@pytest.mark.parametrize("place", range(len(COMMANDS)))
-def test_a_command_reads_columns_of_any_name(folder, place):
-    command = COMMANDS[place]
+@pytest.mark.parametrize("number", range(len(COMMANDS)))
+def test_a_command_reads_columns_of_any_name(folder, number):
+    command = COMMANDS[number]
     wanted = _numbers(_ran(folder, command, "plain", "csv"))
     assert wanted
     # All commands read alike: not every one needs every kind of file.
-    for ending in ENDINGS if command.startswith("audit") else [ENDINGS[place % len(ENDINGS)]]:
+    for ending in ENDINGS if command.startswith("audit") else [ENDINGS[number % len(ENDINGS)]]:
         assert _numbers(_ran(folder, command, "odd", ending)) == wanted
 
 

@@ -144,8 +144,8 @@ def test_unreadable_files_are_explained(tmp_path):
     FRAME.to_parquet(tmp_path / "whole.parquet")
     whole = (tmp_path / "whole.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    said = {"cut.parquet": "must be readable", "nothing*.csv": "no such file"}
-    for name, message in (said | {"nothing.csv": "no such file"}).items():
+    messages = {"cut.parquet": "must be readable", "nothing*.csv": "no such file"}
+    for name, message in (messages | {"nothing.csv": "no such file"}).items():
         with pytest.raises(InvalidForecastsError, match=message) as refusal:
             cal.Joint.from_files(tmp_path / name)
         assert "\n" not in str(refusal.value)

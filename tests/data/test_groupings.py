@@ -159,15 +159,15 @@ MOMENTS = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("held", MOMENTS.values(), ids=MOMENTS)
-def test_the_same_moments_make_the_same_groups(held):
+@pytest.mark.parametrize("values", MOMENTS.values(), ids=MOMENTS)
+def test_the_same_moments_make_the_same_groups(values):
     expected = grouped(HOURS.tz_localize(None).to_numpy(), "c", 300)
-    found = grouped(held, "c", 300)
+    found = grouped(values, "c", 300)
     assert found.codes.tolist() == expected.codes.tolist()
     assert found.groupings[0].levels == expected.groupings[0].levels
-    assert found.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
+    assert found.groupings[0].codes(values, 300).tolist() == expected.codes.tolist()
     # A calibrator that was fitted to one of them is applied to another.
-    assert expected.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
+    assert expected.groupings[0].codes(values, 300).tolist() == expected.codes.tolist()
 
 
 @pytest.mark.filterwarnings("error")
@@ -178,22 +178,22 @@ def test_missing_times_are_a_group():
     text = [None if moment is pd.NaT else moment.isoformat() for moment in some]
     blank = ["" if moment is None else moment for moment in text]
     masked = np.ma.array(HOURS.tz_localize(None).to_numpy(), mask=some.isna())
-    for held in (some, pl.Series(some), pa.array(some), text, blank, masked):
-        assert names(held) == expected
+    for values in (some, pl.Series(some), pa.array(some), text, blank, masked):
+        assert names(values) == expected
 
 
 def test_dates_as_objects_and_as_text_are_cut_like_dates():
     days = np.datetime64("2026-01-01") + np.arange(50)
     expected = names(days)
-    for held in (days.tolist(), days.astype(str), pd.Series(days.astype(str)), pl.Series(days)):
-        assert names(held) == expected
+    for values in (days.tolist(), days.astype(str), pd.Series(days.astype(str)), pl.Series(days)):
+        assert names(values) == expected
 
 
 @pytest.mark.parametrize(
-    "held", [["2024-01", "2024-02"], ["2024-13-01", "2024-01-01"], ["12:00", "13:00"], ["", ""]]
+    "values", [["2024-01", "2024-02"], ["2024-13-01", "2024-01-01"], ["12:00", "13:00"], ["", ""]]
 )
-def test_text_that_is_no_date_is_a_label(held):
-    assert names(held) == held
+def test_text_that_is_no_date_is_a_label(values):
+    assert names(values) == values
 
 
 def test_times_stay_times():

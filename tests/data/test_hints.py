@@ -30,8 +30,8 @@ def refused(path):
 @pytest.mark.parametrize("odd", ["-0.01", "-1", "-999", "99", "999"])
 def test_one_number_beside_probabilities_may_mean_missing(tmp_path, odd):
     column = np.where(np.arange(40) % 5, P, float(odd))
-    said = refused(written(tmp_path, prediction=column))
-    assert f"Hint: {odd} may stand for a missing value: leave those rows out." in said
+    message = refused(written(tmp_path, prediction=column))
+    assert f"Hint: {odd} may stand for a missing value: leave those rows out." in message
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_other_columns_are_what_they_look_like(tmp_path, column, hint):
 
 def test_an_outcome_beside_0_and_1_may_mean_missing(tmp_path):
     path = written(tmp_path, outcome=np.where(np.arange(40) % 5, Y, -1))
-    said = refused(path)
-    assert "got labels -1, 0, 1." in said
-    assert "if -1 stands for a missing outcome leave those rows out" in said
+    message = refused(path)
+    assert "got labels -1, 0, 1." in message
+    assert "if -1 stands for a missing outcome leave those rows out" in message
     done = run("audit", path)
     assert "in frames and files with --na-label." in done.stderr
     done = run("audit", path, "--na-label", "-1", "--na", "drop")
@@ -69,9 +69,9 @@ def test_columns_that_differ_by_capitals_are_suggested(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_other_letters_than_those_of_utf_8_are_explained(tmp_path, encoding):
-    said = refused(written(tmp_path, encoding=encoding, size=["größe"] * 40))
-    assert "letters that are not UTF-8" in said
-    assert "iconv -f latin1 -t utf-8 (or -f utf-16)" in said
+    message = refused(written(tmp_path, encoding=encoding, size=["größe"] * 40))
+    assert "letters that are not UTF-8" in message
+    assert "iconv -f latin1 -t utf-8 (or -f utf-16)" in message
 
 
 @pytest.mark.parametrize("name", ["empty.csv", "empty.parquet", "empty.jsonl"])
@@ -82,9 +82,9 @@ def test_files_without_anything_are_called_so(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["rows", "rows.txt"])
 def test_files_of_an_unknown_kind_may_be_renamed(tmp_path, name):
-    said = refused(written(tmp_path, name))
-    assert "files must all end in one of .csv" in said
-    assert "Hint: rename it, or send CSV to standard input, whose name is -." in said
+    message = refused(written(tmp_path, name))
+    assert "files must all end in one of .csv" in message
+    assert "Hint: rename it, or send CSV to standard input, whose name is -." in message
 
 
 @pytest.mark.parametrize("number", [np.int64(-2), np.float32(0), np.bool_(1)])
@@ -112,20 +112,20 @@ def test_labels_that_share_a_group_are_named_everywhere(tmp_path):
 def test_all_missing_columns_are_named_at_once(tmp_path):
     path = tmp_path / "loans.csv"
     path.write_text("customer,region,risk,default\n1,north,0.2,1\n")
-    said = run("audit", str(path)).stderr
-    assert "there must be columns 'outcome' and 'prediction'" in said
+    message = run("audit", str(path)).stderr
+    assert "there must be columns 'outcome' and 'prediction'" in message
     # "region" is no misspelling of "prediction".
-    assert "Hint: say which columns hold them, with --prediction and --outcome." in said
+    assert "Hint: say which columns hold them, with --prediction and --outcome." in message
     assert "did you mean 'risk'" in run("audit", str(path), "--prediction", "rsk").stderr
 
 
 def test_columns_with_usual_names_are_suggested(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("question_id,trial_index,confidence,is_correct\n1,1,0.2,1\n")
-    said = run("audit", str(path)).stderr
-    assert "Hint: perhaps --prediction 'confidence', --outcome 'is_correct'." in said
-    said = run("audit", str(path), "--outcome", "is_correct").stderr
-    assert "Hint: perhaps --prediction 'confidence'." in said
+    message = run("audit", str(path)).stderr
+    assert "Hint: perhaps --prediction 'confidence', --outcome 'is_correct'." in message
+    message = run("audit", str(path), "--outcome", "is_correct").stderr
+    assert "Hint: perhaps --prediction 'confidence'." in message
     with pytest.raises(InvalidForecastsError, match="perhaps prediction 'confidence', outcome 'is"):
         cal.audit(str(path))
     with pytest.raises(InvalidForecastsError, match="perhaps prediction 'Prob', outcome 'Y_true'"):

@@ -32,8 +32,8 @@ def test_the_positive_label_is_the_one_that_was_named(tmp_path, name, words):
         assert cal.Joint.from_files(path, pos_label=label).base_rate == pytest.approx(rate)
         result = cal.audit(path, pos_label=label, draws=19)
         assert result.summary.data.observed == pytest.approx(rate)
-        told = json.loads(result.to_json())["settings"]["labels"]
-        assert told["1"] == {label: round(10 * rate)}
+        meanings = json.loads(result.to_json())["settings"]["labels"]
+        assert meanings["1"] == {label: round(10 * rate)}
     with pytest.raises(InvalidForecastsError, match=f"'banana' must be one of .*{no!r}.*{yes!r}"):
         cal.Joint.from_files(path, pos_label="banana")
 
@@ -41,12 +41,12 @@ def test_the_positive_label_is_the_one_that_was_named(tmp_path, name, words):
 def test_the_output_says_what_became_of_labels(tmp_path):
     path = written(tmp_path / "rows.csv", csv("prediction,outcome", YES_NO * 5))
     result = cal.audit(path, pos_label="no", draws=19)
-    said = "'no' counted as 1 (35 rows); 'yes' counted as 0 (15 rows)"
+    sentence = "'no' counted as 1 (35 rows); 'yes' counted as 0 (15 rows)"
     for text in (str(result), result.to_markdown()):
-        assert said in text.replace("\\", "")
+        assert sentence in text.replace("\\", "")
     assert "counted as 1 (35 rows)" in result.to_html()
     for command in (["check"], ["recalibrate"]):
-        assert said in run(*command, str(path), "--pos-label", "no").stdout
+        assert sentence in run(*command, str(path), "--pos-label", "no").stdout
 
 
 def test_outcomes_of_every_spelling_need_no_label(tmp_path):

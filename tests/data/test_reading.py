@@ -230,9 +230,9 @@ BAD = {
 @pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
 def test_bad_files_are_explained(tmp_path, name, text, message):
     path = written(tmp_path / name, text)
-    for door in (cal.audit, cal.Joint.from_files):
+    for read in (cal.audit, cal.Joint.from_files):
         with pytest.raises(InvalidForecastsError, match=message):
-            door(path)
+            read(path)
 
 
 def test_letters_of_another_alphabet_are_explained(tmp_path):
@@ -331,10 +331,10 @@ def test_times_with_a_zone_are_groups_of_the_same_name_everywhere(tmp_path, monk
     for zone in ("UTC", "America/New_York"):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
-        said = json.loads(cal.audit(path, by=["t"], draws=9).to_json())
+        report = json.loads(cal.audit(path, by=["t"], draws=9).to_json())
         with queried(f"select strftime(t, '%H') as hour from '{path}'") as relation:  # noqa: S608
             hours = sorted(set(relation.fetchall()))
-        found.add(str([*cal.joints_by(path, by="t"), said["groups"]["groups"], hours]))
+        found.add(str([*cal.joints_by(path, by="t"), report["groups"]["groups"], hours]))
     monkeypatch.undo()
     time.tzset()
     assert len(found) == 1, found

@@ -67,8 +67,8 @@ def test_clusters_stay_whole_and_time_runs_forward():
     cluster = rng.integers(0, 9, 100)
     fold = deal_clusters(cluster, 3, rng)
     assert all(np.unique(fold[cluster == c]).size == 1 for c in range(9))
-    held = hold_out(0.3, rng, cluster, cluster=cluster)
-    assert all(np.unique(held[cluster == c]).size == 1 for c in range(9))
+    held_out = hold_out(0.3, rng, cluster, cluster=cluster)
+    assert all(np.unique(held_out[cluster == c]).size == 1 for c in range(9))
     time = rng.integers(0, 20, 100)
     block = deal_in_time(time, 4)
     assert block.min() == EARLIEST
@@ -83,8 +83,8 @@ def test_one_cluster_or_one_time_cannot_be_split():
 
 
 def test_the_share_that_is_held_out_is_exact():
-    held = hold_out(0.3, np.random.default_rng(1), np.arange(1000) / 1000)
-    assert held.sum() == 300
+    held_out = hold_out(0.3, np.random.default_rng(1), np.arange(1000) / 1000)
+    assert held_out.sum() == 300
 
 
 def test_very_many_rows_are_held_out_by_what_they_hold(monkeypatch):
@@ -92,13 +92,13 @@ def test_very_many_rows_are_held_out_by_what_they_hold(monkeypatch):
     rng = np.random.default_rng(4)
     prediction, outcome = rng.random(5000), rng.integers(0, 2, 5000)
     order = rng.permutation(5000)
-    held = hold_out(0.1, np.random.default_rng(5), prediction, outcome, None)
+    held_out = hold_out(0.1, np.random.default_rng(5), prediction, outcome, None)
     turned = hold_out(0.1, np.random.default_rng(5), prediction[order], outcome[order], None)
-    assert held.sum() == 500
-    assert np.array_equal(held[order], turned)
+    assert held_out.sum() == 500
+    assert np.array_equal(held_out[order], turned)
     again = hold_out(0.1, np.random.default_rng(6), prediction, outcome, None)
-    assert (held & again).sum() < 100  # 50 by chance
-    assert prediction[held].mean() == pytest.approx(0.5, abs=0.06)
+    assert (held_out & again).sum() < 100  # 50 by chance
+    assert prediction[held_out].mean() == pytest.approx(0.5, abs=0.06)
     ties = np.repeat(prediction[:50], 100)
     alike = hold_out(0.1, np.random.default_rng(7), ties)
     assert np.bincount(np.unique(ties[alike], return_inverse=True)[1]).max() < 30

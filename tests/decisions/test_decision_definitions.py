@@ -42,9 +42,9 @@ def tasks(count: int, most: int = 6, seed: int = 4) -> list[cal.DecisionTask]:
 def with_ties(law, task: cal.DecisionTask, rng: np.random.Generator):
     """The law with some predictions moved to thresholds of the task, or to 0 and 1."""
     v = law.prediction.copy()
-    places = np.concatenate([[0.0, 1.0], task.thresholds])
-    moved = rng.random(len(v)) < 0.4
-    v[moved] = rng.choice(places, moved.sum())
+    ties_at = np.concatenate([[0.0, 1.0], task.thresholds])
+    tied = rng.random(len(v)) < 0.4
+    v[tied] = rng.choice(ties_at, tied.sum())
     return group_levels(law.outcome, v, law.mass)[1]
 
 

@@ -140,8 +140,8 @@ def test_draws_and_series_agree_on_the_distribution_of_kuipers_statistic():
     for statistic in (0.06, 0.08, 0.1):
         drawn, exact = kuiper_pvalue(statistic, share, 9999, rng)
         assert exact
-        series, told = kuiper_pvalue(statistic, share, 10**6, rng)
-        assert not told
+        series, by_draws = kuiper_pvalue(statistic, share, 10**6, rng)
+        assert not by_draws
         assert series == pytest.approx(drawn, abs=0.02)
 
 
@@ -258,7 +258,7 @@ def test_thresholds_are_judged_together():
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "message"),
     [
         (lambda: ensemble([1.0, 2.0]), "must be a table"),
         (lambda: ensemble([[1.0, np.nan]]), "members must not hold missing"),
@@ -283,10 +283,10 @@ def test_thresholds_are_judged_together():
         (lambda: ensemble(MEMBERS).exceedance(np.nan), "threshold must not hold missing"),
     ],
 )
-def test_bad_distributions_are_refused_with_a_reason(made, told):
+def test_bad_distributions_are_refused_with_a_reason(made, message):
     with pytest.raises(CalibrantError) as error:
         made()
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("form", ["members", "values"])

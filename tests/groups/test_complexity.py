@@ -45,9 +45,9 @@ def test_hardcore_measure_by_definition(seed, weighted):
 def test_the_correlation_on_the_measure_is_an_advantage(seed):
     y, p, c = data(seed)
 
-    def distinguisher(x, outcome, said):
-        one = np.where(said <= 0.5, 1, (1 - said) / np.maximum(said, 0.5))
-        zero = np.where(said >= 0.5, 1, said / np.maximum(1 - said, 0.5))
+    def distinguisher(x, outcome, predicted):
+        one = np.where(predicted <= 0.5, 1, (1 - predicted) / np.maximum(predicted, 0.5))
+        zero = np.where(predicted >= 0.5, 1, predicted / np.maximum(1 - predicted, 0.5))
         return x * np.where(outcome == 1, one, -zero)
 
     found = hardcore_measure(y, p, {"c": c})

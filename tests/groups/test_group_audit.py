@@ -239,20 +239,20 @@ def test_a_group_with_few_events_is_as_wide_as_its_share_of_the_level_asks():
         name = np.repeat(np.arange(count), 40_000 // count)
         found = noise_of(y, p, {"g": name.astype(str)}).scale * np.sqrt(np.pi / 2)
         wilson = np.bincount(name, y) + stats.norm.ppf(1 - 0.05 / count / 2) ** 2
-        reach = np.sqrt(wilson) / (40_000 // count)
-        assert np.sort(found) == pytest.approx(np.sort(reach), rel=0.15)
+        half_width = np.sqrt(wilson) / (40_000 // count)
+        assert np.sort(found) == pytest.approx(np.sort(half_width), rel=0.15)
 
 
 def test_observed_over_expected_stands_beside_every_group():
     y, p, by = sample()
     groups = audit_groups(y, p, by, rng=0)
     table = groups.table()
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         assert group.ratio.observed == group.events
         assert group.ratio.expected == pytest.approx(group.rows * group.forecast)
         assert group.ratio.confidence == pytest.approx(1 - 0.05 / len(groups))
         assert group.ratio.low < group.ratio.value < group.ratio.high
-        assert table["ratio_low"][place] == group.ratio.low
+        assert table["ratio_low"][index] == group.ratio.low
 
 
 def opposite_slopes(n=160_000, slope=0.7):

@@ -115,11 +115,13 @@ def test_advantage_is_exact_over_the_simulated_outcome():
     assert float(found) == pytest.approx(by_definition.advantage(one_row, y, p, night, weight))
     # Many coins come close to what needs no coin.
     rng = np.random.default_rng(1)
-    coins = [np.average(all_rows(night, rng.random(y.size) < p, p), weights=weight)]
-    coins += [
+    simulated = [np.average(all_rows(night, rng.random(y.size) < p, p), weights=weight)]
+    simulated += [
         np.average(all_rows(night, rng.random(y.size) < p, p), weights=weight) for _ in "a" * 2000
     ]
-    assert np.mean(coins) == pytest.approx(found.simulated, abs=5 * np.std(coins) / 2000**0.5)
+    assert np.mean(simulated) == pytest.approx(
+        found.simulated, abs=5 * np.std(simulated) / 2000**0.5
+    )
 
 
 def test_advantage_of_a_group_is_its_bias():

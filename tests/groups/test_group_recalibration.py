@@ -135,15 +135,15 @@ def test_neither_order_nor_container_of_rows_matters():
 @pytest.mark.parametrize("kind", ["weights", "clusters", "time"])
 def test_weights_clusters_and_time_are_respected(kind):
     p, y, by = forecasts(6000)
-    beside = {
+    extra = {
         "weights": {"sample_weight": np.random.default_rng(0).lognormal(0, 0.5, 6000)},
         "clusters": {"clusters": np.arange(6000) % 300},
         "time": {"time": np.arange(6000)},
     }[kind]
     found = recalibrate_by_group(y, p, {"site": by["site"]}, methods=["platt"], draws=DRAWS, rng=0,
-                            **beside)  # fmt: skip
+                            **extra)  # fmt: skip
     assert found.patched
-    alone = recalibrate(y, p, methods=["platt"], draws=DRAWS, rng=0, by=by["site"], **beside)
+    alone = recalibrate(y, p, methods=["platt"], draws=DRAWS, rng=0, by=by["site"], **extra)
     assert found.before.brier == pytest.approx(alone.before.brier, abs=0.003)
     if kind == "time":  # the earliest rows teach, and are not judged
         assert found.before.brier == pytest.approx(np.mean((p[1000:] - y[1000:]) ** 2), abs=1e-12)
@@ -249,12 +249,12 @@ def test_unseen_and_missing_groups(recalibrated):
     p, _, by = forecasts(10, seed=7)
     by["site"] = np.where(np.arange(10) < 4, "elsewhere", by["site"])
     with pytest.warns(CalibrantWarning, match="4 rows"):
-        moved = recalibrated.calibrator.transform(p, by)
-    assert np.array_equal(moved[:4], recalibrated.plain.calibrator.transform(p[:4]))
+        corrected = recalibrated.calibrator.transform(p, by)
+    assert np.array_equal(corrected[:4], recalibrated.plain.calibrator.transform(p[:4]))
     pairs = recalibrated.calibrator.transform(
         np.column_stack([1 - p[4:], p[4:]]), {k: v[4:] for k, v in by.items()}
     )
-    assert np.array_equal(pairs[:, 1], moved[4:])
+    assert np.array_equal(pairs[:, 1], corrected[4:])
 
 
 def test_dates_group_rows_but_are_not_written_as_python():
@@ -296,8 +296,8 @@ def test_pairs_of_columns_with_many_labels_patch_the_rows_they_were_found_on():
     broken = (by["shop"] == "7") & by["night"]
     y = rng.random(n) < np.where(broken, p**3, p)
     fitted = Multicalibrator("low_degree", tolerance=0.0005, pairs=True).fit(p, y, by)
-    moved = fitted.transform(p, by)
+    corrected = fitted.transform(p, by)
     assert fitted.fit_.kept
-    assert np.abs(moved - p)[broken].mean() > 5 * np.abs(moved - p)[~broken].mean()
-    gain = np.mean((p - y) ** 2 - (moved - y) ** 2)
+    assert np.abs(corrected - p)[broken].mean() > 5 * np.abs(corrected - p)[~broken].mean()
+    gain = np.mean((p - y) ** 2 - (corrected - y) ** 2)
     assert sum(step.decrease for step in fitted.fit_.steps) == pytest.approx(gain, abs=1e-9)

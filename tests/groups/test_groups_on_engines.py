@@ -19,7 +19,7 @@ Y = (RNG.random(N) < np.where(SITE == "south", 0.6 * P, P)).astype(int)
 TABLE = pa.table(
     {"p": P, "y": Y, "w": RNG.integers(1, 4, N).astype(float), "site": SITE, "age": RNG.random(N)}
 )
-GIVEN = {"prediction": "p", "outcome": "y", "by": ["site", "age"], "rng": 0}
+ARGUMENTS = {"prediction": "p", "outcome": "y", "by": ["site", "age"], "rng": 0}
 
 
 def by_name(groups):
@@ -33,9 +33,9 @@ def engine_sums(monkeypatch):
 
 
 def test_values_are_those_of_the_rows(lazy_engine, monkeypatch):
-    expected = audit_groups(TABLE, **GIVEN, sample_weight="w", pairs=True)
+    expected = audit_groups(TABLE, **ARGUMENTS, sample_weight="w", pairs=True)
     monkeypatch.setattr(source, "MOST_ROWS_READ", 1000)
-    found = audit_groups(lazy_engine(TABLE), **GIVEN, sample_weight="w", pairs=True)
+    found = audit_groups(lazy_engine(TABLE), **ARGUMENTS, sample_weight="w", pairs=True)
     sites = {key for key in by_name(expected) if key[0] == "site"}
     assert {key for key in by_name(found) if key[0] == "site"} == sites
     assert len(found) == len(expected) == 3 + 5 + 15
@@ -50,16 +50,16 @@ def test_values_are_those_of_the_rows(lazy_engine, monkeypatch):
 
 @pytest.mark.usefixtures("engine_sums")
 def test_those_that_fail_come_first(lazy_engine):
-    groups = audit_groups(lazy_engine(TABLE), **GIVEN, tolerance=0.05)
+    groups = audit_groups(lazy_engine(TABLE), **ARGUMENTS, tolerance=0.05)
     assert groups.failing == groups.groups[: len(groups.failing)]
     assert [group.name for group in groups.failing] == ["south"]
 
 
 def test_very_many_rows_are_rounded_to_cells(lazy_engine, monkeypatch):
-    exact = by_name(audit_groups(TABLE, **GIVEN))
+    exact = by_name(audit_groups(TABLE, **ARGUMENTS))
     monkeypatch.setattr(source, "MOST_ROWS_READ", 1000)
     monkeypatch.setattr(summed, "MOST_ROWS_READ", 1000)
-    for key, group in by_name(audit_groups(lazy_engine(TABLE), **GIVEN)).items():
+    for key, group in by_name(audit_groups(lazy_engine(TABLE), **ARGUMENTS)).items():
         if key[0] == "site":
             assert group.value == pytest.approx(exact[key].value, abs=2**-15)
 
@@ -70,12 +70,12 @@ def test_what_is_wrong_is_counted_on_the_engine(lazy_engine):
         audit_groups(lazy_engine(TABLE), prediction="p", outcome="y", by=["region"])
     wrong = TABLE.set_column(0, "p", pa.array(np.where(np.arange(N) < 7, 1.5, P)))
     with pytest.raises(InvalidForecastsError, match="7 of 3000 rows outside"):
-        audit_groups(lazy_engine(wrong), **GIVEN)
+        audit_groups(lazy_engine(wrong), **ARGUMENTS)
 
 
 def test_clusters_are_read(lazy_engine):
     table = TABLE.append_column("day", pa.array(np.arange(N) // 10))
-    found = audit_groups(lazy_engine(table), **GIVEN, clusters="day")
-    expected = audit_groups(table, **GIVEN, clusters="day")
+    found = audit_groups(lazy_engine(table), **ARGUMENTS, clusters="day")
+    expected = audit_groups(table, **ARGUMENTS, clusters="day")
     assert [g.value for g in found] == pytest.approx([g.value for g in expected])
-    assert cal.audit(table, **GIVEN | {"by": ["site"]}, clusters="day").groups is not None
+    assert cal.audit(table, **ARGUMENTS | {"by": ["site"]}, clusters="day").groups is not None

@@ -54,7 +54,7 @@ def test_patches_found_are_the_patches_applied(method, judge):
     """Sums over runs of rows and patches of single rows tell the same story."""
     base, outcome, by = broken()
     patched = Multicalibrator(method, judge=judge).fit(base, outcome, by)
-    moved = patched.transform(base, by)
+    recalibrated = patched.transform(base, by)
     p, drops = base.copy(), []
     codes = [g.codes(by[g.column], base.size) for g in patched.groupings_]
     for step in patched.fit_.steps:
@@ -62,26 +62,28 @@ def test_patches_found_are_the_patches_applied(method, judge):
         before = np.mean((p - outcome) ** 2)
         bias = np.sum(p[rows] ** step.patch.power * (outcome[rows] - p[rows])) / base.size
         assert bias == pytest.approx(step.violation, abs=1e-6)
-        p[rows] = step.patch.moved(p[rows])
+        p[rows] = step.patch.recalibrated(p[rows])
         drops.append(before - np.mean((p - outcome) ** 2))
-    assert np.array_equal(p, moved)
+    assert np.array_equal(p, recalibrated)
     assert drops == pytest.approx([step.decrease for step in patched.fit_.steps], abs=1e-6)
     if judge == "fit":
-        assert patched.fit_.brier[1] == pytest.approx(np.mean((moved - outcome) ** 2), abs=1e-9)
+        assert patched.fit_.brier[1] == pytest.approx(
+            np.mean((recalibrated - outcome) ** 2), abs=1e-9
+        )
         assert sum(drops) == pytest.approx(patched.fit_.gain.value, abs=1e-9)
 
 
 def cell_biases(patched, base, outcome, by, cells=10):
     """Share and mean residual of every cell of every group, by hand."""
-    moved = patched.transform(base, by)
-    cell = np.minimum((moved * cells).astype(int), cells - 1)
+    recalibrated = patched.transform(base, by)
+    cell = np.minimum((recalibrated * cells).astype(int), cells - 1)
     for grouping in patched.groupings_:
         codes = grouping.codes(by[grouping.column], base.size)
         for group in np.unique(codes):
             for number in range(cells):
                 inside = (codes == group) & (cell == number)
                 if inside.any():
-                    yield inside.mean(), np.mean(outcome[inside] - moved[inside])
+                    yield inside.mean(), np.mean(outcome[inside] - recalibrated[inside])
 
 
 @pytest.mark.parametrize("levels", [None, 20])
@@ -104,13 +106,13 @@ def test_by_the_letter_no_power_of_any_group_stays_off():
     base, outcome, by = broken(5000)
     fitted = Multicalibrator("low_degree", judge="fit", tolerance=0.002, degree=2)
     patched = fitted.fit(base, outcome, by)
-    moved = patched.transform(base, by)
+    recalibrated = patched.transform(base, by)
     for grouping in patched.groupings_:
         codes = grouping.codes(by[grouping.column], base.size)
         for group in np.unique(codes):
             for power in range(3):
-                test = (codes == group) * moved**power
-                assert abs(np.mean(test * (outcome - moved))) <= 0.002 + 1e-12
+                test = (codes == group) * recalibrated**power
+                assert abs(np.mean(test * (outcome - recalibrated))) <= 0.002 + 1e-12
     assert len(patched.fit_.steps) <= 1 / 0.002**2
 
 
@@ -119,11 +121,11 @@ def test_it_repairs_broken_groups_on_new_rows(method):
     base, outcome, by = broken()
     patched = Multicalibrator(method, tolerance=0.005).fit(base, outcome, by)
     new_base, new_outcome, new_by = broken(40_000, seed=1)
-    moved = patched.transform(new_base, new_by)
+    recalibrated = patched.transform(new_base, new_by)
     before = multicalibration_error(new_outcome, new_base, new_by)
-    after = multicalibration_error(new_outcome, moved, new_by)
+    after = multicalibration_error(new_outcome, recalibrated, new_by)
     assert after < before / 2
-    assert np.mean((moved - new_outcome) ** 2) < np.mean((new_base - new_outcome) ** 2)
+    assert np.mean((recalibrated - new_outcome) ** 2) < np.mean((new_base - new_outcome) ** 2)
     assert patched.fit_.brier[1] < patched.fit_.brier[0]
 
 
@@ -163,10 +165,10 @@ def test_sound_predictions_are_left_alone(method, n, runs):
 )
 def test_no_row_judges_what_it_helped_to_find(n, share, judging):
     jury = Jury.of(np.ones(n), share, np.random.default_rng(3))
-    taught = []
-    jury.cross_fitted(np.zeros(n), lambda rows: taught.append(rows) or np.ones(n))
-    assert len(taught) == judging
-    judges = np.sum([~rows for rows in taught], axis=0)
+    training_sets = []
+    jury.cross_fitted(np.zeros(n), lambda rows: training_sets.append(rows) or np.ones(n))
+    assert len(training_sets) == judging
+    judges = np.sum([~rows for rows in training_sets], axis=0)
     assert np.array_equal(judges == 1, jury.deciding ^ jury.reporting)
     assert judges.max() == 1
     assert not (jury.deciding & jury.reporting).any()
@@ -184,8 +186,8 @@ def test_certain_predictions_stay_in_range():
     base, outcome, by = broken(5000)
     base = np.where(base > 0.8, 1.0, np.where(base < 0.2, 0.0, base))
     for method in (*METHODS, "boosted"):
-        moved = Multicalibrator(method).fit(base, outcome, by).transform(base, by)
-        assert ((moved >= 0) & (moved <= 1)).all()
+        recalibrated = Multicalibrator(method).fit(base, outcome, by).transform(base, by)
+        assert ((recalibrated >= 0) & (recalibrated <= 1)).all()
 
 
 def test_unseen_labels_keep_the_base_prediction_and_are_counted():
@@ -194,10 +196,10 @@ def test_unseen_labels_keep_the_base_prediction_and_are_counted():
     new = {name: values[:10].copy() for name, values in by.items()}
     new["site"] = np.where(np.arange(10) < 4, "elsewhere", new["site"])
     with pytest.warns(CalibrantWarning, match="4 rows"):
-        moved = patched.transform(base[:10], new)
-    assert np.array_equal(moved[:4], base[:4])
+        recalibrated = patched.transform(base[:10], new)
+    assert np.array_equal(recalibrated[:4], base[:4])
     assert np.array_equal(
-        moved[4:], patched.transform(base[4:10], {k: v[4:] for k, v in new.items()})
+        recalibrated[4:], patched.transform(base[4:10], {k: v[4:] for k, v in new.items()})
     )
 
 

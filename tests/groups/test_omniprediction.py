@@ -98,9 +98,11 @@ def test_multicalibration_lowers_the_bias_of_every_reweighting():
     y = rng.random(n) < truth
     base = np.full(n, truth.mean())
     patched = groups.Multicalibrator("low_degree", tolerance=0.002).fit(base, y, by)
-    moved = patched.transform(base, by)
+    corrected = patched.transform(base, by)
     weights = [1 + 0.99 * np.where(by["a"] == level, 1, -1) for level in range(4)]
-    worst = [max(abs(float(groups.transfer_bias(y, p, w))) for w in weights) for p in (base, moved)]
+    worst = [
+        max(abs(float(groups.transfer_bias(y, p, w))) for w in weights) for p in (base, corrected)
+    ]
     assert worst[1] < worst[0] / 3
 
 

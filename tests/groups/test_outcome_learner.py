@@ -35,7 +35,9 @@ def advantage(learner, name, x, y, weight=None):
     """From the definition, with the fitted predictor as the oracle."""
     p = learner.predict(x)
     return distinguisher_advantage(
-        lambda features, outcome, said: TESTS[name](features, outcome, said, learner.predict),
+        lambda features, outcome, prediction: TESTS[name](
+            features, outcome, prediction, learner.predict
+        ),
         y,
         p,
         x,

@@ -21,9 +21,9 @@ def test_distribution_given_the_degree(chosen, freedom):
     for _ in range(chosen):
         drawn += chi2.isf(0.05 * rng.random(drawn.size), 1)
     for value in np.quantile(drawn, [0.1, 0.5, 0.95, 0.999]):
-        told = float(_exceeding(np.array([value]), chosen, freedom)[0])
+        exceeding = float(_exceeding(np.array([value]), chosen, freedom)[0])
         share = float(np.mean(drawn > value))
-        assert told == pytest.approx(share, abs=5 * np.sqrt(share / drawn.size))
+        assert exceeding == pytest.approx(share, abs=5 * np.sqrt(share / drawn.size))
     assert _exceeding(np.array([chosen * _gain_needed()]), chosen, freedom)[0] == pytest.approx(1)
     at = _quantile(chosen, freedom, 0.8)
     assert _exceeding(np.array([at]), chosen, freedom)[0] == pytest.approx(0.2, abs=1e-9)
@@ -49,10 +49,10 @@ def searched(y, p, belt, at, sign):
         return design.T @ (expit(design @ beta) - y)
 
     best = minimize(loss, np.eye(belt.degree + 1)[1], jac=slope, method="BFGS", tol=1e-12)
-    reach = _quantile(belt.degree - 1, 2, belt.confidence)
+    allowed_fall = _quantile(belt.degree - 1, 2, belt.confidence)
     within = {
         "type": "ineq",
-        "fun": lambda beta: best.fun + reach / 2 - loss(beta),
+        "fun": lambda beta: best.fun + allowed_fall / 2 - loss(beta),
         "jac": lambda beta: -slope(beta),
     }
     found = minimize(
@@ -70,10 +70,10 @@ def searched(y, p, belt, at, sign):
 def test_ends_are_those_of_a_search(seed):
     y, p = rows(seed)
     belt = cal.calibration_belt(y, p, confidence=0.9, points=30)
-    for place in (0, 7, 15, 29):
-        at = belt.prediction[place]
-        assert belt.low[place] == pytest.approx(searched(y, p, belt, at, -1), abs=2e-5)
-        assert belt.high[place] == pytest.approx(searched(y, p, belt, at, 1), abs=2e-5)
+    for index in (0, 7, 15, 29):
+        at = belt.prediction[index]
+        assert belt.low[index] == pytest.approx(searched(y, p, belt, at, -1), abs=2e-5)
+        assert belt.high[index] == pytest.approx(searched(y, p, belt, at, 1), abs=2e-5)
 
 
 @pytest.mark.parametrize("seed", range(12))

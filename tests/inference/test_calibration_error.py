@@ -32,10 +32,10 @@ def test_for_outcomes_0_and_1_in_the_range_0_to_1_nothing_changes(measure, weigh
     assert real == (near if measure == "binned_calibration_error" else float(binary))
 
 
-def smooth_by_program(place, charge):
+def smooth_by_program(position, residual_mass):
     """Maximise sum w_i c_i over |w| <= 1 and slopes of at most 1, place by place."""
-    at, level = np.unique(place, return_inverse=True)
-    total = np.bincount(level, charge)
+    at, level = np.unique(position, return_inverse=True)
+    total = np.bincount(level, residual_mass)
     rows, limits = [], []
     for i in range(at.size - 1):
         row = np.zeros(at.size)
@@ -48,7 +48,7 @@ def smooth_by_program(place, charge):
 
 @pytest.mark.parametrize("kind", ["mean", "quantile=0.9", "quantile=0.25", "expectile=0.8"])
 @pytest.mark.parametrize("bounds", [None, (-20, 90)])
-def test_the_smooth_error_solves_the_linear_program_of_the_charges(kind, bounds):
+def test_the_smooth_error_solves_the_linear_program_of_the_residual_masses(kind, bounds):
     y, z = made()
     forecasts = Rows.of_kind(y, z, kind, range_=bounds)
     low, high = bounds or (z.min(), z.max())
@@ -117,7 +117,7 @@ def test_a_witness_is_a_function_of_the_forecast_and_attains_the_value():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "told"),
+    ("arguments", "options", "message"),
     [
         (([1.0], [1.0]), {"kind": "quantile"}, "needs its level"),
         (([1.0], [1.0]), {"kind": "quantile=90"}, "0.9"),
@@ -136,10 +136,10 @@ def test_a_witness_is_a_function_of_the_forecast_and_attains_the_value():
         (([1.0], [1.0]), {"sample_weight": [-1.0]}, "negative"),
     ],
 )
-def test_bad_input_is_refused_with_a_reason(arguments, options, told):
+def test_bad_input_is_refused_with_a_reason(arguments, options, message):
     with pytest.raises((InvalidForecastsError, InvalidOptionError)) as error:
         calibration_error(*arguments, **options)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_rows_without_weight_do_not_count():

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calibrant as cal
 from calibrant.inference import classical_numbers
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.measures.kernel_smoothed import smoothed_bias, smoothed_curve
 
 
@@ -164,7 +164,7 @@ def test_the_interval_of_ici_is_that_of_the_curve():
     rng = np.random.default_rng(5)
     p = rng.random(300)
     joint = cal.Joint.from_samples(rng.random(300) < p, p)
-    bias = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], 0.05)[0]
+    bias = smoothed_bias(joint, residual_mass_of(joint)[np.newaxis, :], 0.05)[0]
     curve = smoothed_curve(joint, bandwidth=0.05)
     expected = np.interp(joint.prediction, curve["prediction"], curve["outcome"]) - joint.prediction
     assert bias == pytest.approx(expected, abs=1e-6)  # other nodes

@@ -108,8 +108,8 @@ def test_rows_that_are_alike_share_a_multiplier_of_their_spread():
     options = {"draws": 2999, "rng": np.random.default_rng(5)}
     together = cal.compare(y, first, second, **options)
     rows = cal.compare(y, first, second, clusters=np.arange(2000), **options)
-    reach = together.high - together.difference
-    assert reach == pytest.approx(rows.high - rows.difference, rel=0.08)
+    half_width = together.high - together.difference
+    assert half_width == pytest.approx(rows.high - rows.difference, rel=0.08)
 
 
 def test_copies_in_clusters_do_not_narrow_the_interval():
@@ -182,8 +182,8 @@ def test_scores_are_compared_row_by_row(score):
     assert found.difference == pytest.approx(gap.mean())
     jumps = [np.diff(cal.decisions.as_score(score).losses(q), axis=0)[0] for q in (p, other)]
     hidden = max(np.average((jumps[1] - jumps[0]) ** 2, weights=q * (1 - q)) for q in (p, other))
-    reach = 1.96 * np.sqrt(500 * gap.var() + 1.96**2 * hidden) / 500
-    assert found.high - found.difference == pytest.approx(reach, rel=1e-3)
+    half_width = 1.96 * np.sqrt(500 * gap.var() + 1.96**2 * hidden) / 500
+    assert found.high - found.difference == pytest.approx(half_width, rel=1e-3)
     assert found.measure == {"log": "log_loss"}.get(score, f"{score}_score")
     copies = cal.compare(
         np.tile(y, 3), np.tile(p, 3), np.tile(other, 3), measure=score,
@@ -198,8 +198,8 @@ def test_scores_have_normal_intervals():
     losses = (y - p) ** 2
     assert interval.value == pytest.approx(losses.mean())
     events = 1.96**2 * np.average((1 - 2 * p) ** 2, weights=p * (1 - p))
-    reach = 1.96 * np.sqrt(400 * losses.var() + events) / 400
-    assert interval.half_width == pytest.approx(reach, rel=1e-3)
+    half_width = 1.96 * np.sqrt(400 * losses.var() + events) / 400
+    assert interval.half_width == pytest.approx(half_width, rel=1e-3)
     assert interval.method == "normal"
     joint = cal.confidence_interval(cal.Joint.from_samples(y, p), measure="brier")
     assert joint.half_width == pytest.approx(interval.half_width)
@@ -251,8 +251,8 @@ def test_the_same_forecasts_are_called_identical(measure):
     y = rng.random(300) < p
     same = cal.compare(y, p, p.copy(), measure=measure, rng=0)
     assert (same.identical, same.sentence) == (True, "The two forecasts are identical.")
-    moved = np.where(np.arange(300) == 7, p / 2, p)
-    other = cal.compare(y, p, moved, measure=measure, rng=0)
+    changed = np.where(np.arange(300) == 7, p / 2, p)
+    other = cal.compare(y, p, changed, measure=measure, rng=0)
     assert not other.identical
     assert "identical" not in other.sentence
 
@@ -279,8 +279,10 @@ def test_the_interval_is_that_of_the_mean_of_paired_differences():
     rows = (Y - TRUE) ** 2 - (Y - TRUE - 1) ** 2
     assert found.first == pytest.approx(np.mean((Y - TRUE - 1) ** 2))
     assert found.difference == pytest.approx(rows.mean())
-    reach = stats.t(399).ppf(0.975) * rows.std(ddof=1) / np.sqrt(400)
-    assert (found.low, found.high) == pytest.approx((rows.mean() - reach, rows.mean() + reach))
+    half_width = stats.t(399).ppf(0.975) * rows.std(ddof=1) / np.sqrt(400)
+    assert (found.low, found.high) == pytest.approx(
+        (rows.mean() - half_width, rows.mean() + half_width)
+    )
 
 
 def test_the_interval_score_is_width_and_what_is_missed():

@@ -62,8 +62,10 @@ def test_redrawn_losses_are_those_of_the_definition():
     costs = find_costs(Evidence.of_joint(joint), Settings.read(draws=39, rng=0), REBOOK)
     rng = np.random.default_rng(0)
     expected, own, money = [], [], []
-    for charges in next(Evidence.of_joint(joint).null_charges(39, rng)):
-        drawn = joint.with_positives(np.rint(charges * joint.total + joint.weight * p[p.argsort()]))
+    for residual_masses in next(Evidence.of_joint(joint).null_residual_masses(39, rng)):
+        drawn = joint.with_positives(
+            np.rint(residual_masses * joint.total + joint.weight * p[p.argsort()])
+        )
         pools = isotonic(drawn)
         expected.append(float(cal.calibration_decision_loss(drawn, pooling=pools)))
         own.append(float(cal.fixed_decision_loss(drawn, task=REBOOK, pooling=pools)))
@@ -85,7 +87,7 @@ def test_many_levels_are_pooled_for_the_redraws(kind):
     assert test.exact == (kind == "weights")
     assert test.clusters == (CELLS if kind == "clusters" else None)
     assert test.statistic == pytest.approx(
-        float(cal.calibration_decision_loss(evidence.given, pooling="isotonic")), rel=0.1
+        float(cal.calibration_decision_loss(evidence.full_joint, pooling="isotonic")), rel=0.1
     )
 
 

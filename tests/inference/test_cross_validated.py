@@ -33,8 +33,8 @@ def test_value_by_hand(order, monkeypatch):
     monkeypatch.setattr("calibrant.inference.cross_validated.deal_folds", lambda *a, **k: fold)
     found = cal.cross_validated_error(y, p, order=order, folds=2)
     gains = np.empty(p.size)
-    for held in (0, 1):
-        other, here = fold != held, fold == held
+    for number in (0, 1):
+        other, here = fold != number, fold == number
         learned = IsotonicRegression(out_of_bounds="clip").fit(p[other], y[other])
         g, f = learned.predict(p[here]), p[here]
         if order == 1:

@@ -38,8 +38,8 @@ def test_the_interval_lies_around_the_value(name):
     value = float(JOINT_MEASURES[name].function(y, p))
     assert interval.value == pytest.approx(value)
     power = JOINT_MEASURES[name].power()
-    root, reach = value ** (1 / power), interval.high ** (1 / power) - value ** (1 / power)
-    assert interval.low == pytest.approx(max(0, root - reach) ** power)
+    root, half_width = value ** (1 / power), interval.high ** (1 / power) - value ** (1 / power)
+    assert interval.low == pytest.approx(max(0, root - half_width) ** power)
     assert interval.high == pytest.approx(min(1, value + interval.half_width))
     assert 0 < interval.half_width < 0.2
     assert "95 % confidence" in str(interval)
@@ -171,14 +171,14 @@ def test_the_spread_of_multiplied_residuals_is_that_of_the_rows(clustered):
     clusters = rng.integers(0, 80, n)
     evidence = Evidence.read(y, p, w, None, clusters if clustered else None)
     joint = evidence.joint
-    charges = np.concatenate(list(evidence.multiplied_charges(20000, rng, 0.95)))
+    residual_masses = np.concatenate(list(evidence.multiplied_residual_masses(20000, rng, 0.95)))
     test = rng.choice([-1.0, 1.0], len(joint))
     parts = (y - p) * test[np.searchsorted(joint.prediction, p)]
     centred = w / w.sum() * (parts - np.average(parts, weights=w))
     if clustered:
         centred = np.bincount(clusters, centred) * np.sqrt(80 / 79)
     hidden = (1.959964 * evidence.unit) ** 2
-    assert np.var(charges @ test) == pytest.approx(np.sum(centred**2) + hidden, rel=0.05)
+    assert np.var(residual_masses @ test) == pytest.approx(np.sum(centred**2) + hidden, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -241,14 +241,14 @@ def test_a_row_with_all_of_the_weight_says_nothing_of_its_own_spread(measure):
 
 def test_scores_of_rows_that_weigh_very_different_are_covered():
     """Weights whose logarithms vary by four: they count as two or three rows."""
-    rng, held, runs = np.random.default_rng(0), 0, 300
+    rng, covered, runs = np.random.default_rng(0), 0, 300
     for _ in range(runs):
         p = rng.choice([0.2, 0.5, 0.8], 40)
         found = cal.confidence_interval(
             rng.random(40) < p, p, measure="brier", sample_weight=np.exp(4 * rng.normal(size=40))
         )
-        held += found.low <= 0.57 / 3 <= found.high
-    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+        covered += found.low <= 0.57 / 3 <= found.high
+    assert covered / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
 
 
 @pytest.mark.parametrize("score", ["brier", "log"])

@@ -43,9 +43,9 @@ def test_losses_differ_by_at_most_the_functional_of_the_difference(seed):
 def test_lower_distances_differ_by_at_most_what_noise_moves(seed):
     one, other = two_joints(seed)
     mass = one.mass - other.mass
-    charges = one.mass * one.outcome - other.mass * other.outcome - mass * one.prediction
-    moved = float(np.abs(np.cumsum(mass)[:-1]) @ np.diff(one.prediction))
-    most = float(mover_batch(one, charges[np.newaxis])[0]) + 2 * moved
+    residual_mass = one.mass * one.outcome - other.mass * other.outcome - mass * one.prediction
+    distance = float(np.abs(np.cumsum(mass)[:-1]) @ np.diff(one.prediction))
+    most = float(mover_batch(one, residual_mass[np.newaxis])[0]) + 2 * distance
     bounds = [cal.lower_distance_to_calibration(joint).bounds for joint in (one, other)]
     apart = max(bounds[0][0] - bounds[1][1], bounds[1][0] - bounds[0][1])
     assert apart <= most + 1e-9

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm, t
 
 import calibrant as cal
-from calibrant.inference import evidence, laws as cluster_charges
+from calibrant.inference import evidence, laws as cluster_laws
 
 # Enough for bundles.
 LEVELS = 549
@@ -51,58 +51,58 @@ def student(freedom):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkeypatch):
+def test_blocks_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkeypatch):
     outcome, prediction, cluster = clustered
     weight = np.random.default_rng(2).lognormal(0, 0.5, outcome.size) if weighted else None
 
     def found(order=slice(None)):
-        beside = None if weight is None else weight[order]
+        sample_weight = None if weight is None else weight[order]
         rows = evidence.Evidence.read(
-            outcome[order], prediction[order], beside, clusters=cluster[order]
+            outcome[order], prediction[order], sample_weight, clusters=cluster[order]
         )
         rng, run = np.random.default_rng(0), np.arange(0, LEVELS, LEVELS // 9)
-        null = np.concatenate(list(rows.null_charges(499, rng)))
-        multiplied = np.concatenate(list(rows.multiplied_charges(499, rng, 0.95)))
-        return rows, null, multiplied, rows.squared_charges(run)
+        null = np.concatenate(list(rows.null_residual_masses(499, rng)))
+        multiplied = np.concatenate(list(rows.multiplied_residual_masses(499, rng, 0.95)))
+        return rows, null, multiplied, rows.residual_variance(run)
 
     clusters, *one_by_one = found()
-    monkeypatch.setattr(cluster_charges, "MANY_ROWS", 1000)
-    monkeypatch.setattr(cluster_charges, "MANY_CLUSTERS", 1000)
-    monkeypatch.setattr(cluster_charges, "BUNDLES", 512)
-    monkeypatch.setattr(cluster_charges, "FEWEST_BUNDLES", 512)
-    bundles, *bundled = found()
-    assert bundles.clusters.bundled
-    assert not clusters.clusters.bundled
-    assert bundles.clusters.drawn == 512
-    assert len(bundles.clusters) == len(clusters.clusters)
-    assert bundles.clusters.drawn_share.sum() == pytest.approx(1)
-    assert bundles.widening(0.05) >= student(511)
+    monkeypatch.setattr(cluster_laws, "MANY_ROWS", 1000)
+    monkeypatch.setattr(cluster_laws, "MANY_CLUSTERS", 1000)
+    monkeypatch.setattr(cluster_laws, "BLOCKS", 512)
+    monkeypatch.setattr(cluster_laws, "FEWEST_BLOCKS", 512)
+    blocks, *in_blocks = found()
+    assert blocks.clusters.in_blocks
+    assert not clusters.clusters.in_blocks
+    assert blocks.clusters.drawn == 512
+    assert len(blocks.clusters) == len(clusters.clusters)
+    assert blocks.clusters.drawn_share.sum() == pytest.approx(1)
+    assert blocks.widening(0.05) >= student(511)
     assert clusters.widening(0.05) < student(2000 if weighted else 3000)
-    assert bundles.unit == pytest.approx(clusters.unit, rel=0.15)
-    for one, other in zip(one_by_one[:2], bundled[:2], strict=True):
+    assert blocks.unit == pytest.approx(clusters.unit, rel=0.15)
+    for one, other in zip(one_by_one[:2], in_blocks[:2], strict=True):
         for weights in (np.ones(LEVELS), np.linspace(-1, 1, LEVELS)):
             spreads = (one @ weights).std(), (other @ weights).std()
             assert spreads[1] == pytest.approx(spreads[0], rel=0.12)
-    assert bundled[2] == pytest.approx(one_by_one[2], rel=0.35)
-    assert bundled[2].sum() == pytest.approx(one_by_one[2].sum(), rel=0.1)
+    assert in_blocks[2] == pytest.approx(one_by_one[2], rel=0.35)
+    assert in_blocks[2].sum() == pytest.approx(one_by_one[2].sum(), rel=0.1)
     _, *turned = found(np.random.default_rng(3).permutation(outcome.size))
-    for part, other in zip(turned, bundled, strict=True):
+    for part, other in zip(turned, in_blocks, strict=True):
         assert part == pytest.approx(other, abs=1e-12)
 
 
-def test_levels_beyond_the_rows_of_a_bundle_leave_512_bundles(clustered, monkeypatch):
+def test_levels_beyond_the_rows_of_a_block_leave_512_blocks(clustered, monkeypatch):
     for name in ("MANY_ROWS", "MANY_CLUSTERS"):
-        monkeypatch.setattr(cluster_charges, name, 1000)
+        monkeypatch.setattr(cluster_laws, name, 1000)
     outcome, prediction, cluster = clustered
-    bundles = evidence.Evidence.read(outcome, prediction, clusters=cluster).clusters
+    blocks = evidence.Evidence.read(outcome, prediction, clusters=cluster).clusters
     assert outcome.size // np.unique(prediction).size < 512
-    assert bundles.drawn == 512
+    assert blocks.drawn == 512
 
 
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=50), st.sampled_from([1, 2**40]))
 def test_labels_are_numbered_in_their_order(labels, step):
     column = np.array(labels, dtype=np.int64) * step
-    code, count = cluster_charges.numbered(column)
+    code, count = cluster_laws.numbered(column)
     names, expected = np.unique(column, return_inverse=True)
     assert count == names.size
     assert np.array_equal(code, expected)
@@ -112,6 +112,6 @@ def test_labels_are_numbered_in_their_order(labels, step):
 def test_narrow_numbers_are_numbered_without_overflow(kind):
     ends = np.iinfo(kind)
     labels = np.array([ends.min, ends.max, ends.min, ends.max // 2] * 300, dtype=kind)
-    code, count = cluster_charges.numbered(labels)
+    code, count = cluster_laws.numbered(labels)
     assert count == 3
     assert np.array_equal(code, np.unique(labels, return_inverse=True)[1])

@@ -155,9 +155,11 @@ def test_several_measures_are_judged_by_their_smallest_rank():
     names = [SMOOTH, "cutoff_calibration_error"]
     test = cal.calibration_test(y, p, measure=names, draws=49, rng=0)
     evidence = Evidence.read(y, p)
-    charges = np.concatenate(list(evidence.null_charges(49, np.random.default_rng(0))))
+    residual_masses = np.concatenate(
+        list(evidence.null_residual_masses(49, np.random.default_rng(0)))
+    )
     scores = [
-        np.append(part.statistic, Statistic.of(name).values(evidence.joint, charges))
+        np.append(part.statistic, Statistic.of(name).values(evidence.joint, residual_masses))
         for part, name in zip(test.parts, names, strict=True)
     ]
     smallest = [
@@ -193,19 +195,19 @@ def test_clusters_may_be_names_and_their_order_does_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("clusters", "said"),
+    ("clusters", "message"),
     [
         ([1.0, np.nan, 2.0], "clusters must not hold missing values"),
         ([1, 2], "one entry per row"),
         ([1, 1, 1], "at least two"),
     ],
 )
-def test_clusters_that_cannot_be_used(clusters, said):
-    with pytest.raises(ValueError, match=said):
+def test_clusters_that_cannot_be_used(clusters, message):
+    with pytest.raises(ValueError, match=message):
         cal.calibration_test([0, 1, 1], [0.2, 0.5, 0.6], clusters=clusters)
 
 
-def test_clusters_need_rows_and_a_measure_of_charges():
+def test_clusters_need_rows_and_a_measure_of_residual_masses():
     with pytest.raises(cal.errors.InvalidForecastsError, match="clusters need rows"):
         cal.calibration_test(cal.Joint.from_samples([0, 1], [0.1, 0.2]), clusters=[1, 2])
     with pytest.raises(cal.errors.InferenceRefusedError, match="use the smooth error"):
@@ -272,8 +274,8 @@ def test_floors_of_many_levels_are_those_of_the_exact_levels(scale):
     joint = cal.Joint.from_samples(np.arange(2**17) % 2, scale * rng.random(2**17))
     measures = ["cutoff_calibration_error", "binned_calibration_error"]
     found = cal.inference.noise_floors(joint, measures, 199, 0)
-    charges = draw_positives(joint, rng, 199) - joint.weight * joint.prediction
+    residual_masses = draw_positives(joint, rng, 199) - joint.weight * joint.prediction
     for measure in measures:
-        exact = Statistic.of(measure).values(joint, charges / joint.total)
+        exact = Statistic.of(measure).values(joint, residual_masses / joint.total)
         unsure = 4 * exact.std() / np.sqrt(199 / 2)
         assert found[measure] == pytest.approx(exact.mean(), abs=unsure)

@@ -10,10 +10,10 @@ from calibrant.errors import CalibrantError
 from calibrant.inference import laws
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.laws import (
-    COINS_OF_FORECASTS,
-    CoinsOfForecasts,
-    CoinsOfLevel,
+    FORECAST_LAW,
+    ForecastLaw,
     KeptResiduals,
+    LevelLaw,
     law_of,
 )
 from calibrant.joint import Joint
@@ -69,7 +69,9 @@ def moment_by_level(kind, rows, power):
     values, chances = masses_that_vary(kind, rows)
     assert (values * chances).sum(axis=0) == pytest.approx(np.zeros(ROWS), abs=1e-15)
     each = (chances * values**power).sum(axis=0)
-    return np.array([each[rows.place == place].sum() for place in np.unique(rows.place)])
+    return np.array(
+        [each[rows.coordinate == coordinate].sum() for coordinate in np.unique(rows.coordinate)]
+    )
 
 
 def drawn(evidence, draws=DRAWS, seed=1):
@@ -113,7 +115,7 @@ def test_draws_are_as_skewed_as_their_law(kind):
     assert found / deviation**3 == pytest.approx(third / deviation**3, abs=0.1)
 
 
-def test_coins_of_the_level_do_not_look_at_the_outcomes():
+def test_the_level_law_does_not_look_at_the_outcomes():
     right, wrong = (
         Evidence.of_rows(Rows.of_kind(outcome, np.ones(ROWS), "quantile=0.9"))
         for outcome in (np.linspace(0, 1.1, ROWS), np.full(ROWS, 9.0))
@@ -124,7 +126,7 @@ def test_coins_of_the_level_do_not_look_at_the_outcomes():
     assert right.law.spreads(right)[0] != pytest.approx(wrong.law.spreads(wrong)[0])
 
 
-def test_coins_of_forecasts_do_not_look_at_the_outcomes():
+def test_the_forecast_law_does_not_look_at_the_outcomes():
     p = np.repeat([0.2, 0.6], 30)
     none, all_ = (Evidence.of_rows(Rows.read(np.full(60, y), p)) for y in (0, 1))
     assert np.array_equal(drawn(none, 99), drawn(all_, 99))
@@ -136,10 +138,14 @@ def test_spreads_are_squared_residuals_times_squared_shares(kind):
     evidence = Evidence.of_rows(rows)
     share = rows.weights / rows.weights.sum()
     mass = share * rows.residual / rows.scale.unit
-    places = np.unique(rows.place)
+    coordinates = np.unique(rows.coordinate)
     squares, cross, total = evidence.law.spreads(evidence)
-    assert squares == pytest.approx([(mass[rows.place == at] ** 2).sum() for at in places])
-    assert cross == pytest.approx([(mass * share)[rows.place == at].sum() for at in places])
+    assert squares == pytest.approx(
+        [(mass[rows.coordinate == at] ** 2).sum() for at in coordinates]
+    )
+    assert cross == pytest.approx(
+        [(mass * share)[rows.coordinate == at].sum() for at in coordinates]
+    )
     assert total == pytest.approx(share @ share)
 
 
@@ -147,7 +153,7 @@ def test_spreads_are_squared_residuals_times_squared_shares(kind):
 def test_too_many_rows_are_drawn_by_the_level_with_the_same_variance(kind, monkeypatch):
     rows = rows_of(kind, weighted=True)
     evidence = Evidence.of_rows(rows)
-    monkeypatch.setattr(laws, "MOST_COINS_DRAWN", 100)
+    monkeypatch.setattr(laws, "MOST_OUTCOMES_DRAWN", 100)
     assert not evidence.exact(DRAWS)
     check_moments(drawn(evidence), moment_by_level(kind, rows, 2))
 
@@ -164,12 +170,12 @@ def test_too_many_rows_are_drawn_by_the_level_with_the_same_variance(kind, monke
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_draws_of_coins_are_exact_and_kept_residuals_are_not(kind, exact, weighted, monkeypatch):
+def test_draws_of_outcomes_are_exact_and_kept_residuals_are_not(kind, exact, weighted, monkeypatch):
     evidence = Evidence.of_rows(rows_of(kind, weighted))
     assert evidence.exact(999) is evidence.law.exact(evidence, 999) is exact
     clustered = Evidence.of_rows(rows_of(kind, weighted), np.arange(ROWS) // 5)
     assert clustered.exact(999) is False
-    monkeypatch.setattr(laws, "MOST_COINS_DRAWN", 100)
+    monkeypatch.setattr(laws, "MOST_OUTCOMES_DRAWN", 100)
     # Rows of one level that weigh the same are one binomial number, however many they are.
     assert evidence.exact(999) is (kind == "binary" and not weighted)
 
@@ -188,17 +194,17 @@ def test_sums_of_uneven_weights_are_not_exact():
 @pytest.mark.parametrize(
     ("kind", "bounded", "law"),
     [
-        (BINARY, True, CoinsOfForecasts),
+        (BINARY, True, ForecastLaw),
         (Mean(), True, KeptResiduals(bounded=True)),
         (Mean(), False, KeptResiduals(bounded=False)),
         (Expectile(0.8), False, KeptResiduals(bounded=False)),
-        (Quantile(0.9), False, CoinsOfLevel(chance=0.9)),
-        (Interval(0.7), False, CoinsOfLevel(chance=0.7)),
+        (Quantile(0.9), False, LevelLaw(chance=0.9)),
+        (Interval(0.7), False, LevelLaw(chance=0.7)),
     ],
 )
 def test_each_kind_has_its_law(kind, bounded, law):
     found = law_of(kind, bounded=bounded)
-    assert found is COINS_OF_FORECASTS if law is CoinsOfForecasts else found == law
+    assert found is FORECAST_LAW if law is ForecastLaw else found == law
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -219,19 +225,19 @@ def test_clusters_vary_by_the_squared_sums_of_their_residuals(kind):
     mass = share * rows.residual / rows.scale.unit
     variance = np.array(
         [
-            (np.bincount(cluster[rows.place == at], mass[rows.place == at]) ** 2).sum()
-            for at in np.unique(rows.place)
+            (np.bincount(cluster[rows.coordinate == at], mass[rows.coordinate == at]) ** 2).sum()
+            for at in np.unique(rows.coordinate)
         ]
     )
     missing = evidence.law.missing_spread(evidence)
     if kind == "binary":
-        # Coins must vary by more than what was seen, where few events happened.
+        # Outcomes must vary by more than what was seen, where few events happened.
         short = moment_by_level(kind, rows, 2).sum() - (mass**2).sum()
         assert missing.sum() == pytest.approx(max(0.0, short) * evidence.design_effect)
         variance = variance + missing
     else:
         assert missing is None
-    masses = np.concatenate(list(evidence.null_charges(DRAWS, np.random.default_rng(3))))
+    masses = np.concatenate(list(evidence.null_residual_masses(DRAWS, np.random.default_rng(3))))
     check_moments(masses, variance)
 
 
@@ -249,24 +255,24 @@ def test_few_rows_without_bounds_have_students_noise():
 @pytest.mark.parametrize("kind", KINDS)
 def test_fewer_levels_keep_the_variance(kind):
     rng = np.random.default_rng(5)
-    place, outcome = rng.uniform(0.1, 0.9, 500), rng.random(500)
+    coordinate, outcome = rng.uniform(0.1, 0.9, 500), rng.random(500)
     if kind == "binary":
-        rows = Rows.read((outcome < place).astype(int), place)
+        rows = Rows.read((outcome < coordinate).astype(int), coordinate)
     elif kind == "interval":
-        rows = Rows.of_kind(outcome, np.zeros(500), upper=place, level=0.7)
+        rows = Rows.of_kind(outcome, np.zeros(500), upper=coordinate, level=0.7)
     else:
-        rows = Rows.of_kind(outcome, place, kind.partition(" ")[0])
+        rows = Rows.of_kind(outcome, coordinate, kind.partition(" ")[0])
     evidence = Evidence.of_rows(rows)
     coarse = evidence.on_cells(16)
     assert len(coarse.joint) <= 17 < len(evidence.joint)
     fine, rough = (float(one.law.variance(one).sum()) for one in (evidence, coarse))
-    # Coins of a cell's mean forecast vary by more, as much as forecasts of the cell differ.
+    # Outcomes of a cell's mean forecast vary by more, as much as forecasts of the cell differ.
     more = (1 / 16) ** 2 / 4 / 500 if kind == "binary" else 0.0
     assert fine * (1 - 1e-12) <= rough <= fine * (1 + 1e-12) + more
     check_moments(drawn(coarse, 20_000), coarse.law.variance(coarse))
 
 
-def test_mean_outcomes_are_no_coins():
+def test_mean_outcomes_are_not_binary():
     with pytest.raises(CalibrantError, match="outcomes"):
         Evidence.of_rows(Rows.read([0.2, 0.7, 0.4, 0.9], [0.5] * 4))
     Evidence.of_rows(Rows.of_kind([0.2, 0.7, 0.4, 0.9], [0.5] * 4, range_=(0, 1)))

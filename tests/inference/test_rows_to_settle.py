@@ -18,10 +18,10 @@ SMOOTH = Statistic.of("smooth_calibration_error")
 LEVELS = np.arange(1, 20) / 20
 
 
-def evidence_of(n, shift=0.0, seed=0, **beside):
+def evidence_of(n, shift=0.0, seed=0, **extra):
     rng = np.random.default_rng(seed)
     p = rng.choice(LEVELS, n)
-    return Evidence.read(rng.random(n) < p + shift, p, **beside)
+    return Evidence.read(rng.random(n) < p + shift, p, **extra)
 
 
 def settle(evidence, tolerance=0.02, statistic=SMOOTH, rng=0):

@@ -95,13 +95,13 @@ def test_rows_are_planned_for_it():
 def test_a_monitor_allows_so_much_of_every_forecast():
     """A tenth is the default where forecasts are within 0.2 of 0 or 1."""
     forecasts = np.minimum(P, 0.2)
-    seen = [cal.CalibrationMonitor(tolerance) for tolerance in ("10%", None)]
-    for monitor in seen:
+    monitors = [cal.CalibrationMonitor(tolerance) for tolerance in ("10%", None)]
+    for monitor in monitors:
         monitor.update_many(Y, forecasts)
-    assert seen[0].evidence == seen[1].evidence
-    assert seen[0].tolerance == "10%"
-    again = cal.CalibrationMonitor.from_json(seen[0].to_json())
-    assert again == seen[0]
+    assert monitors[0].evidence == monitors[1].evidence
+    assert monitors[0].tolerance == "10%"
+    again = cal.CalibrationMonitor.from_json(monitors[0].to_json())
+    assert again == monitors[0]
     again.update_many(np.ones(90), np.full(90, 0.1))
     assert "calibration within 10 % of min(p, 1-p)" in again.sentence
     assert cal.CalibrationMonitor("100%").update(1, 0.0) is False
@@ -135,8 +135,8 @@ def test_commands_take_it_and_say_what_it_is(rows):
     assert "The tolerance is 25 % of the rarer outcome." in " ".join(done.stdout.split())
     full = run("audit", rows, "--tolerance", "25%", "--full").stdout
     assert f"{0.25 * RATE:.3g} (25 % of the rarer outcome)" in " ".join(full.split())
-    told = json.loads(run("check", rows, "--tolerance", "25%", "--json", "-").stdout)
-    assert told["checks"][0]["limit"] == pytest.approx(0.25 * RATE)
+    report = json.loads(run("check", rows, "--tolerance", "25%", "--json", "-").stdout)
+    assert report["checks"][0]["limit"] == pytest.approx(0.25 * RATE)
     watched = json.loads(
         run("monitor", rows, "--time", "t", "--tolerance", "25%", "--json", "-").stdout
     )

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import calibrant as cal
 from calibrant.inference.slope_and_shape import shape_gains, slope_scores, squared_shape_gains
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.joint import Joint
 
 
@@ -23,7 +23,7 @@ def sample(n=60, *, weighted=False, seed=0):
 
 
 def rows_of(joint):
-    return charges_of(joint)[np.newaxis, :]
+    return residual_mass_of(joint)[np.newaxis, :]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -146,11 +146,11 @@ def test_events_that_were_foreseen_vary_less_than_a_binomial_number():
     rng = np.random.default_rng(0)
     p = rng.random(20_000)
     informed = find_ratio(Evidence.read(rng.random(p.size) < p, p), 0.95)
-    reach = 1.96 * np.sqrt(p @ (1 - p)) / p.sum()
-    assert (informed.high - informed.low) / 2 == pytest.approx(reach, rel=0.03)
+    half_width = 1.96 * np.sqrt(p @ (1 - p)) / p.sum()
+    assert (informed.high - informed.low) / 2 == pytest.approx(half_width, rel=0.03)
     luck = find_ratio(Evidence.read(rng.random(p.size) < 0.5, p), 0.95)
-    reach = 1.96 * np.sqrt(p.size / 3) / p.sum()
-    assert (luck.high - luck.low) / 2 == pytest.approx(reach, rel=0.03)
+    half_width = 1.96 * np.sqrt(p.size / 3) / p.sum()
+    assert (luck.high - luck.low) / 2 == pytest.approx(half_width, rel=0.03)
 
 
 def test_the_ratio_is_of_the_rarer_outcome():

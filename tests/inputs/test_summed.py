@@ -175,8 +175,8 @@ def test_a_column_that_is_missing(many):
 
 
 def without_intervals(text: str) -> list[str]:
-    said = text.split("Next:", maxsplit=1)[0]
-    return [line.split("  0.")[0] for line in said.splitlines()]
+    report = text.split("Next:", maxsplit=1)[0]
+    return [line.split("  0.")[0] for line in report.splitlines()]
 
 
 def test_an_audit_of_counts_is_that_of_their_rows(tmp_path):

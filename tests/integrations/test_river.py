@@ -28,9 +28,9 @@ def test_river_pipelines_metrics_and_delays():
 
     model = pipeline(recalibrated=True)
     rows = list(datasets.Phishing())[:400]
-    said, waiting = [], []
+    forecasts, waiting = [], []
     for number, (x, y) in enumerate(rows):
-        said.append(model.predict_proba_one(x, key=number)[True])
+        forecasts.append(model.predict_proba_one(x, key=number)[True])
         waiting.append((x, y, number))
         if len(waiting) > 7:
             first = waiting.pop(0)
@@ -38,7 +38,7 @@ def test_river_pipelines_metrics_and_delays():
     recalibrator = model["RiverRecalibrator"].recalibrator
     assert len(recalibrator.outstanding) == 7
     assert recalibrator.rounds == 393
-    error = 393 * cal.smooth_calibration_error([y for _, y in rows[:393]], said[:393])
+    error = 393 * cal.smooth_calibration_error([y for _, y in rows[:393]], forecasts[:393])
     assert error <= recalibrator.calibration_bound
     again = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own
     x = rows[0][0]

@@ -119,9 +119,9 @@ UNBIASED = [
 
 @universal
 @given(data=weighted_rows(max_size=30), cells=st.sampled_from([2, 4, 8, 32, 256]))
-@of_each("asked", WITH_OPTIONS)
-def test_bounds_on_cells_hold_the_value_of_the_rows(asked, data, cells):
-    function, options = asked
+@of_each("selected", WITH_OPTIONS)
+def test_bounds_on_cells_hold_the_value_of_the_rows(selected, data, cells):
+    function, options = selected
     y, p, w = data
     joint = cal.Joint.from_samples(y, p, sample_weight=w)
     low, high = function(joint.rounded(cells), **options).bounds
@@ -130,9 +130,9 @@ def test_bounds_on_cells_hold_the_value_of_the_rows(asked, data, cells):
 
 @universal
 @given(data=rows(max_size=30), cells=st.sampled_from([2, 4, 8, 32, 256]))
-@of_each("asked", WITH_OPTIONS + UNBIASED)
-def test_bounds_on_cells_without_weights_hold_the_value_of_the_rows(asked, data, cells):
-    function, options = asked
+@of_each("selected", WITH_OPTIONS + UNBIASED)
+def test_bounds_on_cells_without_weights_hold_the_value_of_the_rows(selected, data, cells):
+    function, options = selected
     y, p = data
     joint = cal.Joint.from_samples(y, p)
     assume(joint.row_count > 1)
@@ -142,14 +142,14 @@ def test_bounds_on_cells_without_weights_hold_the_value_of_the_rows(asked, data,
 
 @universal
 @given(data=rows(max_size=30), grid=st.sampled_from([2, 5, 10, 100]))
-@of_each("asked", WITH_OPTIONS + UNBIASED)
-def test_bounds_of_counts_with_a_width_hold_the_value_of_the_rows(asked, data, grid):
-    function, options = asked
+@of_each("selected", WITH_OPTIONS + UNBIASED)
+def test_bounds_of_counts_with_a_width_hold_the_value_of_the_rows(selected, data, grid):
+    function, options = selected
     y, p = data
     assume(y.size > 1)
-    level, place = np.unique(np.floor(p * grid).clip(0, grid - 1), return_inverse=True)
+    level, index = np.unique(np.floor(p * grid).clip(0, grid - 1), return_inverse=True)
     counts = cal.Joint.from_counts(
-        (level + 0.5) / grid, np.bincount(place), np.bincount(place, y), width=1 / grid
+        (level + 0.5) / grid, np.bincount(index), np.bincount(index, y), width=1 / grid
     )
     low, high = function(counts, **options).bounds
     assert low - 1e-9 <= function(cal.Joint.from_samples(y, p), **options) <= high + 1e-9

@@ -65,7 +65,7 @@ def test_numbers_as_names_are_names():
 
 
 @pytest.mark.parametrize(
-    ("labels", "table", "options", "said"),
+    ("labels", "table", "options", "message"),
     [
         (["cat"] * 4, P, {}, "classes=\\[...\\]"),
         ([1, 2, 3, 1], P, {}, "labels start at 0"),
@@ -90,8 +90,8 @@ def test_numbers_as_names_are_names():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_forecast_is_refused_with_a_cure(labels, table, options, said):
-    with pytest.raises((InvalidForecastsError, InvalidOptionError), match=said):
+def test_what_is_no_forecast_is_refused_with_a_cure(labels, table, options, message):
+    with pytest.raises((InvalidForecastsError, InvalidOptionError), match=message):
         ClassForecasts.read(labels, table, **options)
 
 

@@ -44,9 +44,9 @@ def test_draws_have_the_binomial_distribution(count):
     chance = 0.3 if count < 10**9 else 1e-3
     drawn = draw_binomials(np.array([count]), np.array([chance]), 20_000, np.random.default_rng(2))
     cuts = binom.ppf(np.linspace(0, 1, 9)[1:-1], count, chance)
-    seen = np.bincount(np.searchsorted(cuts, drawn[:, 0]), minlength=8)
+    counts = np.bincount(np.searchsorted(cuts, drawn[:, 0]), minlength=8)
     share = np.diff(np.concatenate([[0.0], binom.cdf(cuts, count, chance), [1.0]]))
-    assert chisquare(seen[share > 0], 20_000 * share[share > 0]).pvalue > 1e-3
+    assert chisquare(counts[share > 0], 20_000 * share[share > 0]).pvalue > 1e-3
 
 
 def test_few_draws_of_large_counts_need_no_table():

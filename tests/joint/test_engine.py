@@ -68,9 +68,9 @@ def test_auto_sums_into_fine_cells_with_a_certificate(engine, weight):
     for cell in range(len(joint)):
         there = exact.prediction[number == cell]
         assert (joint.low[cell], joint.high[cell]) == (there.min(), there.max())
-    moved = np.abs(exact.prediction - joint.prediction[number]) @ exact.mass
+    distance = np.abs(exact.prediction - joint.prediction[number]) @ exact.mass
     spread = (joint.high - joint.low) @ joint.mass
-    assert 0 < moved <= joint.rounding <= spread / 2 <= 2**-17
+    assert 0 < distance <= joint.rounding <= spread / 2 <= 2**-17
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -288,7 +288,7 @@ def test_a_missing_column_is_named_with_its_neighbours(engine):
         cal.joints_by(engine(TABLE), by="region", **COLUMNS)
 
 
-DOORS = {
+INPUTS = {
     (pl.LazyFrame, "collect"): len,
     (duckdb.DuckDBPyRelation, "fetchnumpy"): lambda columns: len(next(iter(columns.values()))),
     (duckdb.DuckDBPyRelation, "fetchall"): len,
@@ -297,10 +297,10 @@ DOORS = {
 }
 
 
-def all_doors():
+def all_inputs():
     from pyspark.sql.classic.dataframe import DataFrame
 
-    return DOORS | {
+    return INPUTS | {
         (dd.DataFrame, "compute"): len,
         (DataFrame, "toArrow"): len,
         (DataFrame, "toPandas"): len,
@@ -320,7 +320,7 @@ def test_only_sums_leave_a_lazy_engine(lazy_engine, monkeypatch):
         return fetch
 
     frame = lazy_engine(TABLE)
-    for (kind, name), size in all_doors().items():
+    for (kind, name), size in all_inputs().items():
         monkeypatch.setattr(kind, name, watched(getattr(kind, name), size))
     joint = cal.Joint.from_frame(frame, **COLUMNS, resolution=32)
     assert left == [len(np.unique(np.floor(P * 32)))]

@@ -298,7 +298,7 @@ def test_names_lead_back_to_their_kinds():
 
 
 @pytest.mark.parametrize(
-    ("name", "level", "told"),
+    ("name", "level", "message"),
     [
         ("mode", None, "must be one of 'mean', 'median', 'quantile=0.9', 'expectile=0.8'"),
         ("mean=2", None, "must be one of"),
@@ -321,8 +321,8 @@ def test_names_lead_back_to_their_kinds():
         (None, None, "must be a name such as 'mean'"),
     ],
 )
-def test_other_names_are_refused_with_a_way_out(name, level, told):
-    with pytest.raises(InvalidOptionError, match=told):
+def test_other_names_are_refused_with_a_way_out(name, level, message):
+    with pytest.raises(InvalidOptionError, match=message):
         read_kind(name, level)
 
 
@@ -350,11 +350,13 @@ def test_the_direction_follows_from_what_was_forecast_and_observed(kind, shift):
 
 def test_intervals_that_hold_too_few_outcomes_are_too_narrow():
     y = np.random.default_rng(4).normal(0, 1, 2000)
-    for reach, told in ((0.5, "too narrow"), (3.0, "too wide")):
-        rows = Rows.of_kind(y, np.full(2000, -reach), upper=np.full(2000, reach), level=0.8)
+    for half_width, message in ((0.5, "too narrow"), (3.0, "too wide")):
+        rows = Rows.of_kind(
+            y, np.full(2000, -half_width), upper=np.full(2000, half_width), level=0.8
+        )
         forecast, observed = rows.kind.forecast_and_observed(rows)
-        assert rows.kind.too(observed > forecast) == told
-        assert (rows.residual.mean() > 0) == (told == "too narrow")
+        assert rows.kind.too(observed > forecast) == message
+        assert (rows.residual.mean() > 0) == (message == "too narrow")
 
 
 def test_words_have_the_units_of_the_kind():
@@ -363,8 +365,8 @@ def test_words_have_the_units_of_the_kind():
     assert Mean().words.ratio == "A/E"
     assert BINARY.words.ratio == "O/E"
     assert Quantile(0.9).words.ratio is None
-    told = Quantile(0.9).words.forecast_and_observed(0.9, 0.67)
-    assert told == "67 % of outcomes at or below, 90 % promised"
+    message = Quantile(0.9).words.forecast_and_observed(0.9, 0.67)
+    assert message == "67 % of outcomes at or below, 90 % promised"
     assert Interval(0.9).words.forecast_and_observed(0.9, 0.67).startswith("67 % of outcomes in")
     assert Expectile(0.8).words.forecast_and_observed(2, 3) == (
         "mean forecast 2.00, observed expectile 3.00"

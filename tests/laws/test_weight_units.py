@@ -176,6 +176,6 @@ def test_limits_of_weighted_groups_are_those_of_their_rows():
         evidence = Evidence.read(y[mine], p[mine], weight[mine])
         expected = find_ratio(evidence, group.ratio.confidence)
         assert (group.ratio.low, group.ratio.high) == pytest.approx((expected.low, expected.high))
-        by_level = find_ratio(Evidence.of_joint(evidence.given), group.ratio.confidence)
+        by_level = find_ratio(Evidence.of_joint(evidence.full_joint), group.ratio.confidence)
         # Sums by level would make them narrower.
         assert by_level.high - by_level.low < 0.97 * (expected.high - expected.low)

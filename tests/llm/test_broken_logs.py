@@ -27,14 +27,14 @@ STRANGE = [
 BYTES = [b'"', b"{", b"[", b"\n", b"1" * 400, b"[" * 3000, b"\x00", b"\\ud800", b"\xff"]
 
 
-def state(name, said, logprob):
+def state(name, completion, logprob):
     references = [{"output": {"text": "Paris"}, "tags": ["correct"]}]
     return {
         "instance": {"id": name, "input": {"text": "?"}, "references": references},
         "train_trial_index": 0,
         "output_mapping": {"A": "Paris", "B": "Rome"},
         "request": {"model": "m"},
-        "result": {"completions": [{"text": said, "logprob": logprob, "tokens": []}]},
+        "result": {"completions": [{"text": completion, "logprob": logprob, "tokens": []}]},
     }
 
 
@@ -47,10 +47,12 @@ def logs():
     ]
     votes = [{"qid": n % 2, "answer": "ab"[n % 3 % 2], "correct": n % 2 == 0} for n in range(8)]
     events = [{"spec": {"completion_fns": ["gpt-x"], "eval_name": "s"}}]
-    for n, said in enumerate(["4. Confidence: 90%", "5. Confidence: 40%"]):
+    for n, completion in enumerate(["4. Confidence: 90%", "5. Confidence: 40%"]):
         about = {"run_id": "r", "event_id": n, "sample_id": f"s{n}"}
-        events.append(about | {"type": "sampling", "data": {"sampled": [said]}})
-        events.append(about | {"type": "match", "data": {"correct": n == 0, "picked": said[0]}})
+        events.append(about | {"type": "sampling", "data": {"sampled": [completion]}})
+        events.append(
+            about | {"type": "match", "data": {"correct": n == 0, "picked": completion[0]}}
+        )
     states = [state("id1", " A", -0.1), state("id2", "B", -1.0)]
     harness = [
         [json.loads(line) for line in path.read_text().splitlines()]
@@ -62,17 +64,17 @@ def logs():
     return [(".jsonl", log) for log in lines] + [(".json", log) for log in documents]
 
 
-def places(value, path=()):
+def paths(value, path=()):
     inside = value.items() if isinstance(value, dict) else ()
     inside = enumerate(value) if isinstance(value, list) else inside
-    return [path, *(place for key, part in inside for place in places(part, (*path, key)))]
+    return [path, *(position for key, part in inside for position in paths(part, (*path, key)))]
 
 
 def changed(value, chance):
     """Replace, remove or rename a few values of a log."""
     value = copy.deepcopy(value)
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
-        path = chance.choice(places(value)[1:] or [()])
+        path = chance.choice(paths(value)[1:] or [()])
         if not path:
             continue
         inside = value
@@ -92,13 +94,13 @@ def broken(data, chance):
     """Change a few bytes."""
     data = bytearray(data)
     for _ in range(chance.choice([1, 2, 5, 20])):
-        place, deed = chance.randrange(len(data) + 1), chance.random()
+        position, deed = chance.randrange(len(data) + 1), chance.random()
         if deed < 0.6:
-            data[place : place + 1] = bytes([chance.randrange(256)])
+            data[position : position + 1] = bytes([chance.randrange(256)])
         elif deed < 0.8:
-            del data[place : place + chance.randrange(1, 40)]
+            del data[position : position + chance.randrange(1, 40)]
         else:
-            data[place:place] = chance.choice(BYTES)
+            data[position:position] = chance.choice(BYTES)
     return bytes(data)
 
 

@@ -32,7 +32,7 @@ def plain(count=6, **more):
     ]
 
 
-def told(answers, text):
+def assert_noted(answers, text):
     assert text in str(answers), str(answers)
 
 
@@ -47,18 +47,22 @@ def test_a_zipped_log_of_inspect():
     assert answers.clusters == "question"
     assert answers.names("model") == ["mockllm/model"]
     assert set(answers.columns["trial"]) == {"1", "2"}
-    told(answers, "1 inspect_ai log")
-    told(answers, "right or wrong by 'match' (10), 'C' = right (7), 'I' = wrong (3)")
-    told(answers, "also there: scorer 'includes'")
-    told(answers, "2 answers without a confidence left out (100% of them right, 62% of the others)")
-    told(answers, "4 questions tell an observed rate to about 34 points; 2 points take at least")
-    told(answers, "4 of 4 questions answered more than once")
+    assert_noted(answers, "1 inspect_ai log")
+    assert_noted(answers, "right or wrong by 'match' (10), 'C' = right (7), 'I' = wrong (3)")
+    assert_noted(answers, "also there: scorer 'includes'")
+    assert_noted(
+        answers, "2 answers without a confidence left out (100% of them right, 62% of the others)"
+    )
+    assert_noted(
+        answers, "4 questions tell an observed rate to about 34 points; 2 points take at least"
+    )
+    assert_noted(answers, "4 of 4 questions answered more than once")
 
 
 def test_another_scorer_can_be_asked_for():
     first, second = (cal.llm.read(SUMS, scorer=name) for name in ("match", "includes"))
     assert len(first) == len(second)
-    told(second, "also there: scorer 'match'")
+    assert_noted(second, "also there: scorer 'match'")
     with pytest.raises(InvalidOptionError, match="it has 'match', 'includes'"):
         cal.llm.read(SUMS, scorer="banana")
 
@@ -68,7 +72,7 @@ def test_a_copy_of_a_log_is_counted_once(tmp_path):
     copy.write_bytes(SUMS.read_bytes())
     answers = cal.llm.read([SUMS, copy])
     assert len(answers) == 8
-    told(answers, "is a copy of")
+    assert_noted(answers, "is a copy of")
 
 
 def test_samples_of_two_logs_are_known_by_their_ids(tmp_path):
@@ -77,7 +81,7 @@ def test_samples_of_two_logs_are_known_by_their_ids(tmp_path):
     other.write_text(json.dumps(json.loads(log.read_text()), indent=3))
     answers = cal.llm.read([log, other])
     assert len(answers) == 3
-    told(answers, "3 samples found twice and counted once")
+    assert_noted(answers, "3 samples found twice and counted once")
 
 
 def test_partial_credit_needs_a_mark():
@@ -91,8 +95,8 @@ def test_partial_credit_needs_a_mark():
     strict = cal.llm.read(log, pass_mark=1)
     assert strict.correct.tolist() == [1, 1, 0, 0, 1]
     assert strict.confidence.tolist() == [0.7] * 5
-    told(strict, "scores of 1 or more counted as right (3)")
-    told(strict, "also there: origin 'text'")
+    assert_noted(strict, "scores of 1 or more counted as right (3)")
+    assert_noted(strict, "also there: origin 'text'")
 
 
 def test_letters_of_inspect_are_options():
@@ -112,21 +116,21 @@ def test_options_of_lm_evaluation_harness():
     answers, per_letter = (
         cal.llm.read(ODD, origin=origin) for origin in ("options", "options_per_letter")
     )
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         values = np.array([float(value) for value, _ in line["filtered_resps"]])
-        assert answers.confidence[place] == pytest.approx(
+        assert answers.confidence[index] == pytest.approx(
             (np.exp(values) / np.exp(values).sum()).max()
         )
         scaled = values / [len(choice) for choice in line["doc"]["choices"]]
-        assert per_letter.confidence[place] == pytest.approx(
+        assert per_letter.confidence[index] == pytest.approx(
             (np.exp(scaled) / np.exp(scaled).sum()).max()
         )
         # The harness calls right what the largest value points at.
-        assert answers.correct[place] == (values.argmax() == line["doc"]["answer"]) == line["acc"]
-        assert per_letter.correct[place] == line["acc_norm"]
+        assert answers.correct[index] == (values.argmax() == line["doc"]["answer"]) == line["acc"]
+        assert per_letter.correct[index] == line["acc_norm"]
     assert answers.names("model") == ["fixed"]
     assert answers.names("task") == ["odd"]
-    told(per_letter, "right or wrong by 'acc_norm,none' (8)")
+    assert_noted(per_letter, "right or wrong by 'acc_norm,none' (8)")
 
 
 def options_log(path, metrics):
@@ -155,7 +159,7 @@ PER_LETTER_WINNER = 1 / (1 + exp(-2.5 + 3 / 13))
 
 def test_a_score_of_options_brings_the_confidence_in_the_option_it_judges(tmp_path):
     log = options_log(tmp_path / "samples_x_2026-01-01T.jsonl", {"acc": 0.0, "acc_norm": 1.0})
-    plain, scored, asked = (
+    plain, scored, named = (
         cal.llm.read(log),
         cal.llm.read(log, scorer="acc_norm,none"),
         cal.llm.read(log, origin="options_per_letter"),
@@ -164,7 +168,7 @@ def test_a_score_of_options_brings_the_confidence_in_the_option_it_judges(tmp_pa
     np.testing.assert_allclose(scored.confidence, PER_LETTER_WINNER)
     assert scored.columns["answer"].tolist() == ["a long option"] * 4
     assert plain.columns["answer"].tolist() == ["b"] * 4
-    assert scored.found == asked.found
+    assert scored.found == named.found
     with pytest.raises(InvalidOptionError, match="must be of the same option"):
         cal.llm.read(log, origin="options", scorer="acc_norm,none")
     alone = options_log(tmp_path / "samples_y_2026-01-01T.jsonl", {"acc_norm": 1.0})
@@ -203,7 +207,9 @@ def test_the_confidence_of_the_scorer_that_judges_comes_first(tmp_path):
     answers = cal.llm.read(log)
     assert answers.correct.tolist() == [1] * 3
     assert answers.confidence.tolist() == [0.6] * 3
-    told(answers, "confidence from the metadata of scorer 'second', which is not the one that says")
+    assert_noted(
+        answers, "confidence from the metadata of scorer 'second', which is not the one that says"
+    )
     own = cal.llm.read(log, scorer="third.good")
     assert own.confidence.tolist() == [0.7] * 3
     assert "from the metadata" not in str(own)
@@ -218,11 +224,11 @@ def test_the_confidence_of_the_scorer_that_judges_comes_first(tmp_path):
 def test_texts_and_samples_of_lm_evaluation_harness():
     answers = cal.llm.read(SPOKEN)
     assert answers.confidence.tolist() == [0.9] * 8
-    told(answers, "8 rows of other scorers alone left aside")
-    told(answers, "also there: origin 'votes'")
+    assert_noted(answers, "8 rows of other scorers alone left aside")
+    assert_noted(answers, "also there: origin 'votes'")
     votes = cal.llm.read(SPOKEN, origin="votes")
     assert votes.confidence.tolist() == [1 / 3] * 8  # yes, no, no: the first was scored
-    told(votes, "shares of 3 answers are too high on average")
+    assert_noted(votes, "shares of 3 answers are too high on average")
 
 
 def test_several_logs_are_told_apart():
@@ -237,16 +243,16 @@ def test_several_logs_are_told_apart():
 
 def test_results_without_samples_are_left_out():
     (results,) = LOGS.glob("lm_eval/*/results_*.json")
-    told(cal.llm.read([ODD, results]), "holds results without samples: left out")
+    assert_noted(cal.llm.read([ODD, results]), "holds results without samples: left out")
 
 
 def test_events_of_openai_evals(tmp_path):
     lines = [{"spec": {"completion_fns": ["gpt-x"], "eval_name": "sums.dev.v0"}}]
-    for n, said in enumerate(["4. Confidence: 90%", "5. Confidence: 40%"]):
+    for n, completion in enumerate(["4. Confidence: 90%", "5. Confidence: 40%"]):
         about = {"run_id": "r", "event_id": n, "sample_id": f"s{n}", "created_by": ""}
         lines += [
-            about | {"type": "sampling", "data": {"prompt": "?", "sampled": [said]}},
-            about | {"type": "match", "data": {"correct": n == 0, "picked": said[0]}},
+            about | {"type": "sampling", "data": {"prompt": "?", "sampled": [completion]}},
+            about | {"type": "match", "data": {"correct": n == 0, "picked": completion[0]}},
         ]
     answers = cal.llm.read(written(tmp_path / "log.jsonl", [*lines, {"final_report": {}}]))
     assert answers.confidence.tolist() == [0.9, 0.4]
@@ -256,7 +262,7 @@ def test_events_of_openai_evals(tmp_path):
 
 
 def test_request_states_of_helm(tmp_path):
-    def state(name, said, logprob):
+    def state(name, completion, logprob):
         references = [
             {"output": {"text": "Paris"}, "tags": ["correct"]},
             {"output": {"text": "Rome"}, "tags": []},
@@ -265,7 +271,7 @@ def test_request_states_of_helm(tmp_path):
             "instance": {"id": name, "input": {"text": "?"}, "references": references},
             "train_trial_index": 0,
             "output_mapping": {"A": "Paris", "B": "Rome"},
-            "result": {"completions": [{"text": said, "logprob": logprob, "tokens": []}]},
+            "result": {"completions": [{"text": completion, "logprob": logprob, "tokens": []}]},
         }
 
     states = [state("id1", " A", -0.1), state("id2", "B", -1.0)]
@@ -277,12 +283,14 @@ def test_request_states_of_helm(tmp_path):
     assert answers.correct.tolist() == [1, 0]
     lines = cal.llm.read(written(tmp_path / "states.jsonl", states))
     assert lines.confidence.tolist() == answers.confidence.tolist()
-    told(answers, "right or wrong by 'matches a correct reference' (2)")
+    assert_noted(answers, "right or wrong by 'matches a correct reference' (2)")
 
 
 def test_plain_lines_say_which_field_means_what(tmp_path):
     answers = cal.llm.read(written(tmp_path / "a.jsonl", plain()))
-    told(answers, "confidence from 'confidence', correct from 'correct', question from 'id'")
+    assert_noted(
+        answers, "confidence from 'confidence', correct from 'correct', question from 'id'"
+    )
     np.testing.assert_allclose(answers.confidence, 0.5 + np.arange(6) / 20)
     both = [line | {"stated_confidence": 0.1} for line in plain()]
     path = written(tmp_path / "b.jsonl", both)
@@ -318,13 +326,13 @@ def test_an_answer_without_an_id_shares_no_question(tmp_path):
 
 def test_formats_may_be_mixed_in_one_file(tmp_path):
     lines = plain(5)
-    for line, said in zip(lines, ["90%", 0.9, "9/10", "about 90 percent", None], strict=True):
-        line["confidence"] = said
+    for line, stated in zip(lines, ["90%", 0.9, "9/10", "about 90 percent", None], strict=True):
+        line["confidence"] = stated
     lines[0]["correct"], lines[1]["correct"] = "C", "incorrect"
     answers = cal.llm.read(written(tmp_path / "a.jsonl", lines))
     assert answers.confidence.tolist() == [0.9] * 4
     assert answers.correct.tolist() == [1, 0, 1, 0]
-    told(answers, "nothing stated (1)")
+    assert_noted(answers, "nothing stated (1)")
     lines[1]["confidence"] = 90
     with pytest.raises(InvalidForecastsError, match="1 of 1 bare number above 1, such as 90"):
         cal.llm.read(written(tmp_path / "b.jsonl", lines))
@@ -336,8 +344,8 @@ def test_missing_and_strange_scores_are_left_out_and_told(tmp_path):
     del lines[2]["correct"]
     answers = cal.llm.read(written(tmp_path / "a.jsonl", lines))
     assert len(answers) == 3
-    told(answers, "3 answers without a score left out")
-    told(answers, "'banana' = missing (1)")
+    assert_noted(answers, "3 answers without a score left out")
+    assert_noted(answers, "'banana' = missing (1)")
 
 
 @pytest.mark.parametrize(
@@ -367,21 +375,23 @@ def test_half_a_scale_of_words_is_refused(tmp_path, known):
 def test_rows_that_look_alike_are_kept_and_told(tmp_path):
     answers = cal.llm.read(written(tmp_path / "a.jsonl", plain(4) + plain(2)))
     assert len(answers) == 6
-    told(answers, "2 rows repeat question, model and trial of another: kept as further trials")
+    assert_noted(
+        answers, "2 rows repeat question, model and trial of another: kept as further trials"
+    )
 
 
 def test_trials_vote_where_nothing_states_a_confidence(tmp_path):
-    said = {"q1": ["Paris", "paris.", "Rome"], "q2": ["4", "5", "6"]}
+    given_answers = {"q1": ["Paris", "paris.", "Rome"], "q2": ["4", "5", "6"]}
     lines = [
         {"qid": q, "answer": answer, "correct": answer.lower().startswith(("paris", "4"))}
-        for q, answers in said.items()
+        for q, answers in given_answers.items()
         for answer in answers
     ]
     answers = cal.llm.read(written(tmp_path / "a.jsonl", lines))
     assert answers.confidence.tolist() == [2 / 3, 1 / 3]
     assert answers.correct.tolist() == [1, 1]
-    told(answers, "2 questions with 3 answers each")
-    told(answers, "1 tie, the first in the alphabet won")
+    assert_noted(answers, "2 questions with 3 answers each")
+    assert_noted(answers, "1 tie, the first in the alphabet won")
     again = cal.llm.read(written(tmp_path / "b.jsonl", lines[::-1]))
     assert sorted(again.confidence) == sorted(answers.confidence)
     assert again.correct.tolist() == [1, 1]
@@ -424,7 +434,7 @@ def test_one_answer_is_no_vote(tmp_path):
     path = written(tmp_path / "a.jsonl", sampled(2, 3) + sampled(1, 1, task="other"))
     answers = cal.llm.read(path)
     assert answers.confidence.tolist() == [2 / 3] * 2
-    told(answers, "1 answer without a confidence left out")
+    assert_noted(answers, "1 answer without a confidence left out")
 
 
 def test_prompts_and_runs_vote_apart_and_trials_together(tmp_path):
@@ -434,10 +444,10 @@ def test_prompts_and_runs_vote_apart_and_trials_together(tmp_path):
     assert answers.confidence.tolist() == [2 / 3] * 4 + [3 / 5] * 4
     runs = [written(tmp_path / f"{n}.jsonl", sampled(4, n)) for n in (3, 5)]
     assert cal.llm.read(runs).names("file") == ["3.jsonl", "5.jsonl"]
-    said = ["Paris", "Paris", "Rome"]
+    cities = ["Paris", "Paris", "Rome"]
     trials = [
         written(tmp_path / f"{n}.jsonl", [{"qid": 1, "trial": n, "answer": a, "correct": a < "R"}])
-        for n, a in enumerate(said)
+        for n, a in enumerate(cities)
     ]
     together = cal.llm.read(trials)
     assert together.confidence.tolist() == [2 / 3]

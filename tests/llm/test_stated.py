@@ -79,7 +79,7 @@ UNREAD = {
     True: "no number and no word of the table",
     "3/4/2020": "no number and no word of the table",
 }
-SAID = {
+STATED = {
     "4\nConfidence: 90%": 0.9,
     "**Confidence:** 90%": 0.9,
     '{"answer": "4", "confidence": 0.9, "steps": 3}': 0.9,
@@ -272,7 +272,7 @@ def test_what_has_no_value_is_missing_for_a_reason(text, reason):
     assert reason in str(found)
 
 
-@pytest.mark.parametrize(("text", "value"), SAID.items(), ids=repr)
+@pytest.mark.parametrize(("text", "value"), STATED.items(), ids=repr)
 def test_statements_are_found_in_answers(text, value):
     assert parse_confidences([text], in_text=True).values[0] == pytest.approx(value)
 

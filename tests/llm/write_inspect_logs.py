@@ -50,7 +50,7 @@ def partial() -> object:
     return score
 
 
-def _said(text: str, logprobs: Logprobs | None = None) -> ModelOutput:
+def _output(text: str, logprobs: Logprobs | None = None) -> ModelOutput:
     choice = ChatCompletionChoice(
         message=ChatMessageAssistant(content=text), stop_reason="stop", logprobs=logprobs
     )
@@ -61,7 +61,7 @@ def _letter(options: dict[str, float]) -> ModelOutput:
     best = max(options, key=options.__getitem__)
     top = [TopLogprob(token=letter, logprob=value) for letter, value in options.items()]
     content = [Logprob(token=best, logprob=options[best], top_logprobs=top)]
-    return _said(best, Logprobs(content=content))
+    return _output(best, Logprobs(content=content))
 
 
 def main(folder: Path) -> None:
@@ -69,7 +69,7 @@ def main(folder: Path) -> None:
     questions = [Sample(id=name, input=text, target=right) for name, text, right, _ in SUMS]
     letters = [Sample(id=name, input=text, target=right) for name, text, right, _ in LETTERS]
     twice = [
-        _said(answer) for trial in (0, 1) for *_, answers in SUMS for answer in [answers[trial]]
+        _output(answer) for trial in (0, 1) for *_, answers in SUMS for answer in [answers[trial]]
     ]
     jobs = [
         ("sums", questions, [match(location="begin"), includes()], twice, 2, "eval"),

@@ -20,7 +20,7 @@ CHOICES = [
     {"question": f"Is {n} odd?", "choices": ["no", "certainly it is"], "answer": n % 2}
     for n in range(8)
 ]
-SAID = ["Confidence: 90%", "Confidence: 0.6", "Confidence: unsure"]
+STATED = ["Confidence: 90%", "Confidence: 0.6", "Confidence: unsure"]
 CHOICE_TASK = """task: odd
 dataset_path: json
 dataset_kwargs: {data_files: {test: FILE}}
@@ -52,25 +52,28 @@ class Fixed(LM):
     """Answers that depend on nothing but their place."""
 
     def loglikelihood(self, requests: list) -> list:
-        return [(-0.3 - 0.45 * (place % 5), False) for place, _ in enumerate(requests)]
+        return [(-0.3 - 0.45 * (index % 5), False) for index, _ in enumerate(requests)]
 
     def loglikelihood_rolling(self, requests: list) -> list:
         raise NotImplementedError
 
     def generate_until(self, requests: list) -> list:
         return [
-            f"{'no' if n % 3 else 'yes'}. {SAID[n % len(SAID)]}" for n, _ in enumerate(requests)
+            f"{'no' if n % 3 else 'yes'}. {STATED[n % len(STATED)]}" for n, _ in enumerate(requests)
         ]
 
 
 def main(folder: Path) -> None:
     """Write the samples of two tasks, and the results beside them."""
     folder = folder.resolve()
-    with tempfile.TemporaryDirectory() as place, chdir(place):  # logs name the data as it is named
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        chdir(directory),
+    ):  # logs name the data as it is named
         data = Path("data.jsonl")
         data.write_text("".join(json.dumps(row) + "\n" for row in CHOICES))
         for name, text in (("odd", CHOICE_TASK), ("spoken", TEXT_TASK)):
-            (Path(place) / f"{name}.yaml").write_text(text.replace("FILE", str(data)))
+            (Path(directory) / f"{name}.yaml").write_text(text.replace("FILE", str(data)))
         tracker = EvaluationTracker(output_path=str(folder))
         tracker.general_config_tracker.log_experiment_args(
             model_source="fixed",
@@ -82,7 +85,7 @@ def main(folder: Path) -> None:
         results = lm_eval.simple_evaluate(
             Fixed(),
             tasks=["odd", "spoken"],
-            task_manager=TaskManager(include_path=place, include_defaults=False),
+            task_manager=TaskManager(include_path=directory, include_defaults=False),
             log_samples=True,
             bootstrap_iters=0,
         )

@@ -31,9 +31,9 @@ def test_settings_name_norm_bins_edge_rule_and_debiasing():
 def test_the_table_is_the_number():
     error = cal.binned_calibration_error(Y, P, n_bins=4)
     table = error.table
-    held = table["rows"] > 0
-    gap = np.abs(table["outcome"] - table["prediction"])[held]
-    assert error == pytest.approx(float((gap * table["weight"][held]).sum() / Y.size))
+    occupied = table["rows"] > 0
+    gap = np.abs(table["outcome"] - table["prediction"])[occupied]
+    assert error == pytest.approx(float((gap * table["weight"][occupied]).sum() / Y.size))
     assert table["low"].tolist() == [0, 0.25, 0.5, 0.75]
     assert table["rows"].tolist() == [1, 2, 2, 1]
 
@@ -96,11 +96,11 @@ def test_exact_error_warns_when_most_levels_hold_one_row():
 
 def gaps(y, p, count):
     """Share, mean forecast and rate of each bin that has rows."""
-    place = np.minimum((p * count).astype(int), count - 1)
+    number = np.minimum((p * count).astype(int), count - 1)
     return [
-        (np.mean(place == b), p[place == b].mean(), y[place == b].mean())
+        (np.mean(number == b), p[number == b].mean(), y[number == b].mean())
         for b in range(count)
-        if (place == b).any()
+        if (number == b).any()
     ]
 
 
@@ -110,7 +110,7 @@ def test_mean_over_bins_counts_every_bin_the_same(order):
     p = rng.beta(1, 4, 300)
     y = (rng.random(300) < p).astype(int)
     found = cal.binned_calibration_error(y, p, n_bins=10, mean="bins", order=order)
-    off = np.array([abs(rate - said) for _, said, rate in gaps(y, p, 10)])
+    off = np.array([abs(rate - predicted) for _, predicted, rate in gaps(y, p, 10)])
     known = off.max() if order == np.inf else np.mean(off**order) ** (1 / order)
     assert found == pytest.approx(known, rel=1e-12)
     assert found.settings["mean"] == "bins"
@@ -124,14 +124,16 @@ def test_directions_by_their_definition(direction):
     y = (rng.random(450) < p**2).astype(int)
     found = cal.binned_calibration_error(y, p, n_bins=9, direction=direction)
 
-    def counts(said, rate):
+    def counts(predicted, rate):
         if direction in {"high", "low"}:
-            return (said > rate) == (direction == "high")
-        nearer = (rate - said) * (0.5 - said) > 0  # the rate lies on the side of 1/2
+            return (predicted > rate) == (direction == "high")
+        nearer = (rate - predicted) * (0.5 - predicted) > 0  # the rate lies on the side of 1/2
         return nearer == (direction == "over")
 
     bins = gaps(y, p, 9)
-    known = sum(share * abs(rate - said) for share, said, rate in bins if counts(said, rate))
+    known = sum(
+        share * abs(rate - predicted) for share, predicted, rate in bins if counts(predicted, rate)
+    )
     assert found == pytest.approx(known, rel=1e-12)
     assert found.witness.advantage(cal.Joint.from_samples(y, p)) == pytest.approx(found, rel=1e-9)
 

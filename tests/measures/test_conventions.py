@@ -51,8 +51,8 @@ def test_scikit_learn_itself_says_so(digits):
     y, p = forecasts(digits)
     for bins in (5, 10, 15):
         rate, mean = calibration_curve(y, p, n_bins=bins)
-        place = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p)
-        rows = np.bincount(place)[np.unique(place)]
+        number = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], p)
+        rows = np.bincount(number)[np.unique(number)]
         found = by_program(cal.conventions(y, p, n_bins=bins))["scikit-learn"]
         assert found == pytest.approx(rows @ np.abs(rate - mean) / p.size)
 

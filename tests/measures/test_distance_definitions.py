@@ -202,7 +202,7 @@ def test_upper_distance_of_eighteen_levels_is_exact():
         joint = cal.Joint.from_samples(ones / m, v, sample_weight=m)
         value = cal.upper_distance_to_calibration(joint)
         assert value.bounds == (value, value)
-        moved = partitions.moved_one_by_one(atoms, partitions.best_of_neighbours(atoms))
+        moved = partitions.improved_one_by_one(atoms, partitions.best_of_neighbours(atoms))
         assert cal.lower_distance_to_calibration(joint) - 1e-9 <= value <= atoms.cost(moved) + 1e-12
         assert np.abs(joint.apply(value.witness).residual).max() <= 1e-9
         if case % 3 == 0:
@@ -269,7 +269,7 @@ def test_moving_levels_one_by_one_never_makes_it_worse(maker):
     for law in laws(maker, 40, most=30, seed=75):
         atoms = partitions.PointMasses(*_atoms(law))
         start = partitions.best_of_neighbours(atoms)
-        assert atoms.cost(partitions.moved_one_by_one(atoms, start)) <= atoms.cost(start) + 1e-12
+        assert atoms.cost(partitions.improved_one_by_one(atoms, start)) <= atoms.cost(start) + 1e-12
 
 
 def test_gain_of_a_move_is_the_difference_of_the_costs():

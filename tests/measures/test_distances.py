@@ -56,11 +56,11 @@ def test_witness_of_the_true_distance_names_individuals():
     value = cal.distance_to_calibration(
         [0, 1, 0, 1], [0.4, 0.4, 0.6, 0.6], individuals=["ann", "bob", "eve", "joe"]
     )
-    moved = dict(zip(value.witness.individual, value.witness.value, strict=True))
-    assert set(moved) == {"ann", "bob", "eve", "joe"}
+    new = dict(zip(value.witness.individual, value.witness.value, strict=True))
+    assert set(new) == {"ann", "bob", "eve", "joe"}
     assert value == pytest.approx(np.abs(value.witness.value - value.witness.prediction).mean())
     assert value.witness([0.4, 0.6]) == pytest.approx(
-        [(moved["ann"] + moved["bob"]) / 2, (moved["eve"] + moved["joe"]) / 2]
+        [(new["ann"] + new["bob"]) / 2, (new["eve"] + new["joe"]) / 2]
     )
     assert "individuals of 4 move" in str(value)
 

@@ -247,13 +247,13 @@ def test_bounds_meet_at_an_exact_value(maker, options):
             assert low == high
 
 
-REACH = {
+ROUNDING_BOUND = {
     "laplace": lambda e, h: math.sqrt(2 * e / h),
     "gaussian": lambda e, h: e / h,
 }
 
 
-@pytest.mark.parametrize("kernel", REACH)
+@pytest.mark.parametrize("kernel", ROUNDING_BOUND)
 @pytest.mark.parametrize("cells", [4, 64])
 @every_maker
 def test_kernel_errors_move_by_no_more_than_rounding_allows(maker, cells, kernel):
@@ -265,13 +265,13 @@ def test_kernel_errors_move_by_no_more_than_rounding_allows(maker, cells, kernel
             form = by_definition.kernel_form(*law, forms[kernel](bandwidth))
             exact = math.sqrt(max(0.0, form))
             measured = cal.kernel_calibration_error(rounded, kernel=kernel, bandwidth=bandwidth)
-            reach = REACH[kernel](rounded.rounding, bandwidth)
+            bound = ROUNDING_BOUND[kernel](rounded.rounding, bandwidth)
             low, high = measured.bounds
             # Roots of double sums have half of their digits.
-            assert abs(measured - exact) <= reach + 1e-7
+            assert abs(measured - exact) <= bound + 1e-7
             assert low - 1e-7 <= exact <= high + 1e-7
             assert 0 <= low <= measured <= high
-            assert max(measured - low, high - measured) <= reach + 1e-6
+            assert max(measured - low, high - measured) <= bound + 1e-6
 
 
 @pytest.mark.parametrize("degree", DEGREES)
@@ -286,9 +286,9 @@ def test_bounds_of_the_polynomial_kernel_hold_the_error_before_rounding(maker, d
 
 def test_bounds_count_the_width_of_cells_that_counts_came_from():
     joint = cal.Joint.from_counts([0.2, 0.7], [10, 20], [5, 12], width=0.02)
-    for kernel, reach in REACH.items():
+    for kernel, bound in ROUNDING_BOUND.items():
         measured = cal.kernel_calibration_error(joint, kernel=kernel, bandwidth=0.4)
-        expected = (max(0.0, measured - reach(0.01, 0.4)), measured + reach(0.01, 0.4))
+        expected = (max(0.0, measured - bound(0.01, 0.4)), measured + bound(0.01, 0.4))
         assert measured.bounds == pytest.approx(expected, abs=1e-7)
 
 

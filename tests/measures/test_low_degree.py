@@ -20,7 +20,7 @@ DEGREES = (0, 1, 2, 3, 5, 8)
 NORMS = ("sup", "l1", "l2")
 BY_MOMENTS = {"l1": by_definition.low_degree_l1, "l2": by_definition.low_degree_l2}
 # How far a law moves the errors when predictions move by 1 on average, to their cell means.
-REACH = {
+ROUNDING_BOUND = {
     "sup": lambda degree: 2 * degree**2,
     "l1": lambda degree: degree,
     "l2": lambda degree: math.sqrt(sum(j**2 for j in range(degree + 1))),
@@ -298,21 +298,21 @@ def test_errors_move_by_no_more_than_rounding_allows(maker, degree, norm):
         for cells in (4, 64):
             rounded = joint_of(law).rounded(cells)
             measured = cal.low_degree_calibration_error(rounded, degree=degree, norm=norm)
-            reach = REACH[norm](degree) * rounded.rounding
+            bound = ROUNDING_BOUND[norm](degree) * rounded.rounding
             low, high = measured.bounds
             assert 0 <= low <= measured <= high
             assert_meet((low, high), exact)
-            assert_meet((measured - reach, measured + reach), exact, slack=CERTIFIED)
-            assert max(measured - low, high - measured) <= reach + CERTIFIED * measured + NOISE
+            assert_meet((measured - bound, measured + bound), exact, slack=CERTIFIED)
+            assert max(measured - low, high - measured) <= bound + CERTIFIED * measured + NOISE
 
 
 @every_norm
 def test_bounds_count_the_width_of_cells_that_counts_came_from(norm):
     joint = cal.Joint.from_counts([0.2, 0.7], [10, 20], [5, 12], width=0.002)
     measured = cal.low_degree_calibration_error(joint, degree=2, norm=norm)
-    reach = 0.001 * REACH[norm](2)
-    assert measured > reach, "else the lower bound would be cut off at zero"
-    assert measured.bounds == pytest.approx((measured - reach, measured + reach), rel=CERTIFIED)
+    bound = 0.001 * ROUNDING_BOUND[norm](2)
+    assert measured > bound, "else the lower bound would be cut off at zero"
+    assert measured.bounds == pytest.approx((measured - bound, measured + bound), rel=CERTIFIED)
 
 
 # Refusals

@@ -117,10 +117,10 @@ def test_rounding_keeps_means_and_certifies_the_move(maker, cells):
             c: np.average(law.prediction[cell == c], weights=law.mass[cell == c]) for c in cell
         }
         assert rounded.prediction == pytest.approx([means[c] for c in sorted(means)], abs=1e-12)
-        moved = math.fsum(
+        distance = math.fsum(
             m * abs(v - means[c]) for v, m, c in zip(law.prediction, law.mass, cell, strict=True)
         )
-        assert moved - 1e-12 <= rounded.rounding <= 0.5 / cells + 1e-12
+        assert distance - 1e-12 <= rounded.rounding <= 0.5 / cells + 1e-12
         assert rounded.base_rate == pytest.approx(float(law.mass @ law.outcome), abs=1e-12)
 
 
@@ -287,8 +287,8 @@ def rows_on_edges(rng: np.random.Generator, n_bins: int, size: int = 120):
     a row in the wrong bin changes the value.
     """
     edge = rng.integers(0, n_bins + 1, size) / n_bins
-    beside = np.nextafter(edge, rng.integers(0, 2, size))
-    p = np.choose(rng.integers(0, 3, size), [edge, beside, rng.random(size)])
+    next_to = np.nextafter(edge, rng.integers(0, 2, size))
+    p = np.choose(rng.integers(0, 3, size), [edge, next_to, rng.random(size)])
     p[:2] = 0.0, 1.0
     return (rng.random(size) < p).astype(int), p, rng.integers(0, 4, size) + rng.random(size)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.measures.regions import Region, noise_of_coins, opposite_region, strongest_region
+from calibrant.measures.regions import Region, bernoulli_noise, opposite_region, strongest_region
 
 
 def sample(seed, slope, size=3000):
@@ -24,7 +24,7 @@ def high(joint):
 
 
 def other_of(joint, region):
-    return opposite_region(joint, region, *noise_of_coins(joint))
+    return opposite_region(joint, region, *bernoulli_noise(joint))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -88,12 +88,12 @@ def test_every_row_is_forecast_by_a_model_that_has_not_seen_it():
 
 def test_the_map_is_that_of_choose_on_those_forecasts():
     pairs = list(KFold(4, shuffle=True, random_state=0).split(X))
-    held = np.empty(N)
-    for taught, judged in pairs:
-        model = GaussianNB().fit(X[taught], Y[taught])
-        held[judged] = model.predict_proba(X[judged])[:, 1]
+    held_out = np.empty(N)
+    for training, judged in pairs:
+        model = GaussianNB().fit(X[training], Y[training])
+        held_out[judged] = model.predict_proba(X[judged])[:, 1]
     model = CalibratedClassifier(GaussianNB(), cv=pairs).fit(X, Y)
-    assert model.calibrator_.to_json() == recalibrate(Y, held, rng=0).calibrator.to_json()
+    assert model.calibrator_.to_json() == recalibrate(Y, held_out, rng=0).calibrator.to_json()
 
 
 def test_row_order_does_not_matter():
@@ -113,15 +113,15 @@ def test_folds_follow_the_content_in_every_container(kind):
         "words": np.array([f"text {i}" for i in range(200)], dtype=object),
         "list": X[:200].tolist(),
     }[kind]
-    from calibrant.models.folds import Beside, fold_pairs
+    from calibrant.models.folds import SplitColumns, fold_pairs
     from calibrant.models.rows import content_of
 
     code = Y[:200].astype(np.intp)
-    plain = fold_pairs(3, code, Beside(content_of(given)), np.random.default_rng(1))
-    moved = fold_pairs(
-        3, code[order], Beside(content_of(take(given, order))), np.random.default_rng(1)
+    plain = fold_pairs(3, code, SplitColumns(content_of(given)), np.random.default_rng(1))
+    reordered = fold_pairs(
+        3, code[order], SplitColumns(content_of(take(given, order))), np.random.default_rng(1)
     )
-    assert [set(j.tolist()) for _, j in plain] == [set(order[j].tolist()) for _, j in moved]
+    assert [set(j.tolist()) for _, j in plain] == [set(order[j].tolist()) for _, j in reordered]
 
 
 def test_labels_may_be_words_in_any_order():

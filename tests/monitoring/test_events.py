@@ -40,12 +40,12 @@ def played(frame, how):
 @pytest.mark.parametrize("how", ["last", "first", "mean"])
 def test_each_cluster_enters_once_at_its_last_time(how):
     frame = races()
-    seen = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
+    result = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
                  cluster_forecast=how)  # fmt: skip
     events = played(frame, how)
     plain = cal.CalibrationMonitor()
     plain.update_many([y for _, _, y in events], [p for _, p, _ in events])
-    (group,) = seen.groups
+    (group,) = result.groups
     assert group.monitor.rows == 60
     assert group.monitor.evidence == pytest.approx(plain.evidence, rel=1e-9)
     assert group.first == str(events[0][0])
@@ -58,9 +58,9 @@ def test_one_row_of_each_cluster_may_be_drawn_and_then_outcomes_may_differ():
     y = rng.random(400) < p
     with pytest.raises(InvalidForecastsError, match=r"clusters must hold rows of one.*drawn"):
         run_monitor(y, p, day, clusters=day)
-    seen = run_monitor(y, p, day, clusters=day, cluster_forecast="drawn")
-    assert seen.groups[0].monitor.rows == 50
-    window = seen.groups[0].windows[0]
+    result = run_monitor(y, p, day, clusters=day, cluster_forecast="drawn")
+    assert result.groups[0].monitor.rows == 50
+    window = result.groups[0].windows[0]
     assert window.rows == 50
 
 
@@ -88,9 +88,9 @@ def test_a_forecast_that_repeats_its_event_is_accused_only_without_clusters():
 def test_groups_have_their_own_clusters():
     frame = races(20, 6)
     region = np.where(frame.day % 2, "north", "south")
-    seen = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
+    result = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
                  by=region)  # fmt: skip
-    assert [group.monitor.rows for group in seen.groups] == [20, 20]
+    assert [group.monitor.rows for group in result.groups] == [20, 20]
 
 
 def test_the_command_says_what_entered(tmp_path):
@@ -118,10 +118,10 @@ def test_rows_of_a_cluster_that_disagree_are_an_error(tmp_path):
     frame.to_csv(path, index=False)
     done = run("monitor", str(path), "--time", "day", "--cluster", "race")
     assert done.returncode == 2
-    said = " ".join(done.stderr.split())
-    assert "--cluster must hold rows of one outcome, got several outcomes in 1 of 10" in said
-    assert "for instance race 1" in said
-    assert "--cluster-forecast 'drawn'" in said
+    message = " ".join(done.stderr.split())
+    assert "--cluster must hold rows of one outcome, got several outcomes in 1 of 10" in message
+    assert "for instance race 1" in message
+    assert "--cluster-forecast 'drawn'" in message
 
 
 def test_a_forecast_for_clusters_needs_clusters(tmp_path):

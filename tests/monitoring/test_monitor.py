@@ -156,10 +156,10 @@ def test_one_bad_row_is_refused(y, p):
 
 
 def test_predictions_within_rounding_of_the_ends_are_moved_there():
-    monitor, moved = cal.CalibrationMonitor(0.0), cal.CalibrationMonitor(0.0)
+    monitor, other = cal.CalibrationMonitor(0.0), cal.CalibrationMonitor(0.0)
     monitor.update_many([0, 1], [-1e-12, 1 + 1e-12])
-    moved.update_many([0, 1], [0.0, 1.0])
-    assert monitor.evidence == moved.evidence == pytest.approx(1.0)
+    other.update_many([0, 1], [0.0, 1.0])
+    assert monitor.evidence == other.evidence == pytest.approx(1.0)
 
 
 class TestWaiting:
@@ -238,10 +238,10 @@ class TestWaiting:
 
 def changed(state, path, value):
     copy = json.loads(json.dumps(state))
-    place = copy
+    part = copy
     for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
+        part = part[name]
+    part[path[-1]] = value
     return json.dumps(copy)
 
 

@@ -135,7 +135,7 @@ def test_tolerances_are_in_units_of_the_outcome():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "need the range"),
         ({"kind": "expectile=0.8"}, "need the range"),
@@ -147,10 +147,10 @@ def test_tolerances_are_in_units_of_the_outcome():
         ({"kind": "median", "alpha": 0}, "alpha"),
     ],
 )
-def test_bad_options_are_refused_with_a_reason(options, told):
+def test_bad_options_are_refused_with_a_reason(options, message):
     with pytest.raises(InvalidOptionError) as error:
         CalibrationMonitor(**{"kind": "mean", **options})
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_outcomes_beyond_the_range_are_refused_and_change_nothing():

@@ -24,9 +24,9 @@ from oracles.menus_and_partings import (
 
 def levels(label, table):
     """Distinct rows of probabilities, and the mass of each class at each."""
-    stated, place = np.unique(table, axis=0, return_inverse=True)
+    stated, index = np.unique(table, axis=0, return_inverse=True)
     sums = np.zeros_like(stated)
-    np.add.at(sums, (place.ravel(), label), 1 / label.size)
+    np.add.at(sums, (index.ravel(), label), 1 / label.size)
     return stated, sums
 
 
@@ -177,9 +177,9 @@ def test_two_classes_are_cut_into_intervals(actions):
     rng = np.random.default_rng(actions)
     for _ in range(8):
         label, table = random_forecasts(rng, 40, 2, ties=True)
-        stated, place = np.unique(table[:, 1], return_inverse=True)
+        stated, index = np.unique(table[:, 1], return_inverse=True)
         off = residuals(label, table)[:, 1] / label.size
-        bias = np.bincount(place, off)
+        bias = np.bincount(index, off)
         best = max(
             np.abs(np.add.reduceat(bias, [0, *cuts])).sum()
             for size in range(actions)

@@ -51,23 +51,23 @@ def switching(_rng, x, mean):
 def played(nature, seed):
     rng = np.random.default_rng(seed)
     beater = on.ProperCalibeater(cells=CELLS, rng=seed)
-    x, said, y = rng.random(ROUNDS), np.empty(ROUNDS), np.empty(ROUNDS)
+    x, predictions, y = rng.random(ROUNDS), np.empty(ROUNDS), np.empty(ROUNDS)
     for t in range(ROUNDS):
         y[t] = nature(rng, x[t], beater.forecast(x[t]).mean)
-        said[t] = beater.predict_one(x[t])
+        predictions[t] = beater.predict_one(x[t])
         beater.learn_one(x[t], int(y[t]))
-    return x, said, y, beater
+    return x, predictions, y, beater
 
 
 @pytest.mark.parametrize("nature", [independent, contrary, switching])
 def test_no_loss_exceeds_that_of_recalibration_in_hindsight_by_more_than_promised(nature):
     regrets = {name: [] for name in LOSSES}
     for seed in range(GAMES):
-        x, said, y, beater = played(nature, seed)
+        x, predictions, y, beater = played(nature, seed)
         cell = np.minimum((x * CELLS).astype(int), CELLS - 1)
         best = (np.bincount(cell, y) / np.bincount(cell))[cell]
         for name, loss in LOSSES.items():
-            regrets[name].append(float(np.sum(loss(said, y) - loss(best, y))))
+            regrets[name].append(float(np.sum(loss(predictions, y) - loss(best, y))))
         assert beater.rounds == ROUNDS
         assert beater.regret_bound <= 3 * np.sqrt(2 * CELLS * ROUNDS) + 1e-9
     for name, found in regrets.items():
@@ -78,19 +78,19 @@ def test_no_loss_exceeds_that_of_recalibration_in_hindsight_by_more_than_promise
 def test_a_cell_is_a_u_calibrated_forecaster_of_its_own():
     y = np.random.default_rng(1).integers(0, 2, 50)
     alone = on.UCalibratedForecaster(rng=7)
-    said = []
+    predictions = []
     for outcome in y:
-        said.append(alone.predict())
+        predictions.append(alone.predict())
         alone.update(int(outcome))
-    assert on.ProperCalibeater(cells=1, rng=7).run(y, np.full(50, 0.3)).tolist() == said
+    assert on.ProperCalibeater(cells=1, rng=7).run(y, np.full(50, 0.3)).tolist() == predictions
 
 
 def test_it_beats_a_model_that_is_too_sure():
     rng = np.random.default_rng(2)
     x = rng.choice([0.05, 0.95], 4000)
     y = rng.random(4000) < 0.5 + 0.1 * np.sign(x - 0.5)
-    said = on.ProperCalibeater(rng=0).run(y, x)
-    assert np.mean((said - y) ** 2) < 0.26
+    predictions = on.ProperCalibeater(rng=0).run(y, x)
+    assert np.mean((predictions - y) ** 2) < 0.26
     assert np.mean((x - y) ** 2) > 0.36
 
 
@@ -164,12 +164,12 @@ def test_all_potentials_together_are_a_supermartingale(rounds, grid, seed):
 def beaten(nature, seed, horizon, rounds=ROUNDS):
     rng = np.random.default_rng(seed)
     beater = on.Calibeater(cells=CELLS, horizon=horizon, rng=seed)
-    x, said, y = rng.random(rounds), np.empty(rounds), np.empty(rounds)
+    x, predictions, y = rng.random(rounds), np.empty(rounds), np.empty(rounds)
     for t in range(rounds):
         y[t] = nature(rng, x[t], beater.forecast(x[t]).mean)
-        said[t] = beater.predict_one(x[t])
+        predictions[t] = beater.predict_one(x[t])
         beater.learn_one(x[t], int(y[t]))
-    return x, said, y, beater
+    return x, predictions, y, beater
 
 
 @pytest.mark.parametrize("horizon", [1000, None])
@@ -177,12 +177,12 @@ def beaten(nature, seed, horizon, rounds=ROUNDS):
 def test_a_calibeater_keeps_both_promises_at_once(nature, horizon):
     regrets, losses = [], []
     for seed in range(6):
-        x, said, y, beater = beaten(nature, seed, horizon, 1000)
+        x, predictions, y, beater = beaten(nature, seed, horizon, 1000)
         cell = np.minimum((x * CELLS).astype(int), CELLS - 1)
         best = (np.bincount(cell, y) / np.bincount(cell))[cell]
-        regrets.append(float(np.sum((said - y) ** 2 - (best - y) ** 2)))
-        losses.append(1000 * float(cal.calibration_decision_loss(y, said)))
-        square = float(cal.expected_calibration_error(y, said, order=2)) ** 2
+        regrets.append(float(np.sum((predictions - y) ** 2 - (best - y) ** 2)))
+        losses.append(1000 * float(cal.calibration_decision_loss(y, predictions)))
+        square = float(cal.expected_calibration_error(y, predictions, order=2)) ** 2
         assert 1000 * square <= losses[-1] + 1e-9
     assert np.mean(regrets) <= beater.regret_bound
     assert np.mean(losses) <= beater.calibration_bound <= 1000

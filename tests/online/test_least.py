@@ -63,8 +63,8 @@ def test_no_forecaster_gets_below_the_bound(name, chance):
         for measure, error in game.errors(MEASURES).items():
             errors[measure].append(error)
     for measure, found in errors.items():
-        reach = 4 * np.std(found, ddof=1) / math.sqrt(games)
-        assert np.mean(found) + reach >= nature.least(rounds, measure), measure
+        half_width = 4 * np.std(found, ddof=1) / math.sqrt(games)
+        assert np.mean(found) + half_width >= nature.least(rounds, measure), measure
 
 
 @pytest.mark.parametrize("chance", [0.3, 0.5])
@@ -78,16 +78,16 @@ def test_who_knows_the_chance_expects_little_more_than_the_bound(chance):
         for seed in range(games)
     ]
     least = on.least_error("u_calibration_error", rounds, chance)
-    reach = 4 * np.std(found, ddof=1) / math.sqrt(games)
-    assert least - reach <= np.mean(found) <= 2.2 * least
+    half_width = 4 * np.std(found, ddof=1) / math.sqrt(games)
+    assert least - half_width <= np.mean(found) <= 2.2 * least
 
 
 def test_rates_print_the_bound_where_it_applies():
     found = on.rates(["foster"], ["coins", "breaker"], horizons=[64, 128, 256], repeats=4, rng=0)
-    coins, breaker = found.rows
-    assert coins.least == on.least_error("expected_calibration_error", 256)
+    tossing, breaker = found.rows
+    assert tossing.least == on.least_error("expected_calibration_error", 256)
     assert breaker.least is None
-    assert coins.errors[-1].mean() >= coins.least
-    assert f"{coins.least:.1f}" in str(found)
-    assert found.frame()["least"] == [coins.least, None]
+    assert tossing.errors[-1].mean() >= tossing.least
+    assert f"{tossing.least:.1f}" in str(found)
+    assert found.frame()["least"] == [tossing.least, None]
     assert cal.online.least_error is on.least_error

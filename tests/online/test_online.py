@@ -174,12 +174,12 @@ def test_the_kernel_refuses_a_place_that_is_not_on_the_grid():
 
 
 def test_progress_is_told():
-    told = []
+    reported = []
     for nature in (on.Bernoulli(), lambda history, forecast: 1):
-        told.clear()
-        on.simulate(on.ConstantForecaster(), nature, 40_000, progress=told.append)
-        assert len(told) > 1
-        assert sum(told) == 40_000
+        reported.clear()
+        on.simulate(on.ConstantForecaster(), nature, 40_000, progress=reported.append)
+        assert len(reported) > 1
+        assert sum(reported) == 40_000
 
 
 @pytest.mark.parametrize("name", NATURES)

@@ -27,12 +27,12 @@ class Laplace:
 class Announces:
     """Says what it was told to say."""
 
-    def __init__(self, said, **more):
-        self.said = said
+    def __init__(self, announced, **more):
+        self.announced = announced
         self.__dict__.update(more)
 
     def forecast(self):
-        return self.said
+        return self.announced
 
     def learn(self, prediction, outcome):
         pass
@@ -93,13 +93,13 @@ def test_rates_take_a_forecaster_of_ones_own():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "announced",
     [1.5, -0.1, float("nan"), "high", None, {0.2: 0.4}, {2.0: 1.0}, {0.2: 1.5, 0.3: -0.5}, {}],
     ids=str,
 )
-def test_what_is_no_forecast_is_refused_and_the_round_is_named(said):
+def test_what_is_no_forecast_is_refused_and_the_round_is_named(announced):
     with pytest.raises(InvalidForecastsError, match="in round 0"):
-        on.simulate(Announces(said), on.Bernoulli(), 5)
+        on.simulate(Announces(announced), on.Bernoulli(), 5)
 
 
 @pytest.mark.parametrize("bad", [(0.5, 0.5), (0.2, 0.2, 0.2), 0.3], ids=str)

@@ -29,13 +29,13 @@ def test_probabilities_come_in_many_forms():
     second = on.StreamRecalibrator(lambda x: {True: x}, cells=10)
     third = on.StreamRecalibrator(float, cells=10)
     for outcome in (1, 0, 1, 1):
-        said = {
+        predicted = {
             first.predict_one(0.73),
             first.predict_one({False: 0.27, True: 0.73}),
             second.predict_one(np.float32(0.73)),
             third.predict_one("0.73"),
         }
-        assert len(said) == 1
+        assert len(predicted) == 1
         for each, x in ((first, 0.73), (second, 0.73), (third, "0.73")):
             each.learn_one(x, outcome)
     assert first.rounds == 4
@@ -66,11 +66,11 @@ def test_predictions_without_a_key_replace_each_other():
 
 def test_forgetting_learns_nothing():
     recalibrator = on.StreamRecalibrator(cells=2)
-    said = recalibrator.predict_one(0.1, key="never")
+    predicted = recalibrator.predict_one(0.1, key="never")
     recalibrator.forget_one("never")
     recalibrator.forget_one("unheard")
     assert recalibrator.outstanding == []
-    assert recalibrator.predict_one(0.1, key="again") == said
+    assert recalibrator.predict_one(0.1, key="again") == predicted
     assert recalibrator.rounds == 0
 
 

@@ -11,7 +11,7 @@ from calibrant.data.rows import Rows
 from calibrant.groups import groups_of, judge_groups, search_segments
 from calibrant.inference import Evidence, Settings, Statistic, find_verdict
 from calibrant.inference.ratio import find_mean_ratio
-from calibrant.inputs import AskedKind, Roles, read
+from calibrant.inputs import KindRequest, Roles, read
 from calibrant.report.sections import loss_and_ranges
 from promises.core import Promise
 
@@ -59,7 +59,7 @@ def settings_of(rng, tolerance, kind):
 
 
 def source_of_means(y, z, by=None, sample_weight=None):
-    return read(y, z, Roles(weight=sample_weight, by=by, kind=AskedKind("mean")))
+    return read(y, z, Roles(weight=sample_weight, by=by, kind=KindRequest("mean")))
 
 
 def right_forecasts_are_rejected(kind, size, rng):

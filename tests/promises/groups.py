@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.groups import audit_groups, find_segments, judge_groups
-from calibrant.inference import laws as cluster_charges
+from calibrant.inference import laws as cluster_laws
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.measured import clustered_noise_floors
 from calibrant.inference.ratio import find_ratio
@@ -41,8 +41,8 @@ def few_clusters_miss(count, shift, rng):
 def in_bundles(bundles):
     """Draw clusters in so many bundles, as is done for millions of rows in 512 at least."""
     most = dict.fromkeys(("MANY_ROWS", "MANY_CLUSTERS", "FEW_LEVELS"), 1)
-    each = dict.fromkeys(("BUNDLES", "FEWEST_BUNDLES"), bundles)
-    with patch.multiple(cluster_charges, **most, **each):
+    each = dict.fromkeys(("BLOCKS", "FEWEST_BLOCKS"), bundles)
+    with patch.multiple(cluster_laws, **most, **each):
         yield
 
 
@@ -120,7 +120,7 @@ def clustered_segment_is_confirmed(rng):
 def clustered_value_exceeds_its_floor(measure, rng):
     evidence = sample(rng, rng.uniform(0.1, 0.9, 1200), "clusters", size=20, rho=0.5).evidence
     floor = clustered_noise_floors(evidence, [measure], 39, rng)[measure]
-    return Statistic.of(measure).value(evidence.given) > floor
+    return Statistic.of(measure).value(evidence.full_joint) > floor
 
 
 def promises():

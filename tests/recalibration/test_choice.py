@@ -240,9 +240,9 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
     )
     assert f"; the Brier score falls by {choice.gains['brier'].value:.2g} (" in str(choice)
     assert "e+" not in str(choice)
-    told = choice_text(choice)
-    assert f"infinite ({failed} forecasts of 0 or 1 failed)" in told
-    assert told.count("infinite") >= 3
+    text = choice_text(choice)
+    assert f"infinite ({failed} forecasts of 0 or 1 failed)" in text
+    assert text.count("infinite") >= 3
     data = json.loads(json.dumps(choice.as_dict(), allow_nan=False))
     assert data["before"]["log_loss"] is data["table"]["score"][0] is data["gain"]["value"] is None
     assert data["before"]["failed"] == failed
@@ -251,10 +251,10 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
 
 def test_a_score_that_stays_infinite_gains_nothing_to_tell():
     gain = Gain(1.0, 0.5, 1.5, 0.1)
-    assert gain.told(2.0, 1.0) is gain
-    assert np.isnan(gain.told(np.inf, np.inf).value)
-    assert gain.told(1.0, np.inf).value == -np.inf
-    assert gain.told(np.inf, np.inf).as_dict() == {"value": None, "low": None, "high": None}
+    assert gain.with_scores(2.0, 1.0) is gain
+    assert np.isnan(gain.with_scores(np.inf, np.inf).value)
+    assert gain.with_scores(1.0, np.inf).value == -np.inf
+    assert gain.with_scores(np.inf, np.inf).as_dict() == {"value": None, "low": None, "high": None}
 
 
 @pytest.mark.parametrize(("low", "high"), [(-60, 64), (0, 64), (-60, 3)])
@@ -288,7 +288,7 @@ def test_rows_that_choose_do_not_judge():
 def test_the_gain_is_of_rows_that_took_no_part_in_the_choice():
     """The calibrator that looks best flatters itself; other rows judge the choice."""
     rng = np.random.default_rng(7)
-    told, alone = [], []
+    reported, alone = [], []
     methods = ["prior", "temperature"]
     for _ in range(10):
         p = rng.random(120)
@@ -296,12 +296,12 @@ def test_the_gain_is_of_rows_that_took_no_part_in_the_choice():
             rng.random(120) < 0.15 + 0.7 * p, p, methods=methods, rng=rng, draws=19
         )
         if not choice.unchanged:
-            told.append(choice.gain.value)
+            reported.append(choice.gain.value)
             alone.append(choice.table["gain"][choice.table["chosen"].index(True)])
             assert choice.gain.high >= alone[-1]
-            assert choice.before.log_loss - choice.after.log_loss == pytest.approx(told[-1])
-    assert len(told) >= 3
-    assert np.mean(told) < np.mean(alone)
+            assert choice.before.log_loss - choice.after.log_loss == pytest.approx(reported[-1])
+    assert len(reported) >= 3
+    assert np.mean(reported) < np.mean(alone)
 
 
 def test_few_rows_are_taught_simple_maps_only():
@@ -320,10 +320,10 @@ def test_few_rows_are_taught_simple_maps_only():
 
 
 @pytest.mark.parametrize(
-    "beside", [{"clusters": np.arange(300) % 2}, {"folds": 2}, {"time": np.arange(300) // 150}]
+    "options", [{"clusters": np.arange(300) % 2}, {"folds": 2}, {"time": np.arange(300) // 150}]
 )
-def test_a_choice_that_others_cannot_judge_is_not_made(beside):
-    choice = recalibrate(OUTCOME[:300], WRONG["shifted"][:300], rng=0, draws=19, **beside)
+def test_a_choice_that_others_cannot_judge_is_not_made(options):
+    choice = recalibrate(OUTCOME[:300], WRONG["shifted"][:300], rng=0, draws=19, **options)
     assert choice.unchanged
     assert "too few rows, clusters or times to judge a choice by others" in choice.sentence
 
@@ -367,9 +367,9 @@ def test_held_out_calibration_is_no_better_than_that_of_perfect_forecasts():
     for seed in range(12):
         chance = rng.random(2000)
         outcome = rng.random(2000) < chance
-        held = recalibrate(outcome, chance**1.5, methods=["platt"], always=True, rng=seed).held_out
-        assert held.row_count == 400
-        after.append(float(cal.smooth_calibration_error(held)))
+        joint = recalibrate(outcome, chance**1.5, methods=["platt"], always=True, rng=seed).held_out
+        assert joint.row_count == 400
+        after.append(float(cal.smooth_calibration_error(joint)))
         some = rng.permutation(2000)[:400]
         perfect.append(float(cal.smooth_calibration_error(outcome[some], chance[some])))
     assert np.mean(after) > 0.7 * np.mean(perfect)
@@ -422,9 +422,9 @@ def test_gains_stand_side_by_side_whatever_score_chooses(score):
         assert len(choice.table[f"{name}_gain_low"]) == len(choice.table["calibrator"])
     if score != "spherical":
         assert choice.table[f"{score}_gain"] == choice.table["gain"]
-    told = choice_text(choice)
-    assert "gain in log loss" in told
-    assert "gain in Brier score" in told
+    text = choice_text(choice)
+    assert "gain in log loss" in text
+    assert "gain in Brier score" in text
     assert "log loss falls" in str(choice)
     assert "Brier score falls" in str(choice)
 

@@ -70,8 +70,8 @@ def test_frames_and_files_of_classes_are_read_as_an_audit_reads_them(tmp_path):
     label, day = np.array(names)[LABEL], np.arange(N) // 7
     frame = pd.DataFrame(SHARP, columns=names).assign(label=label, weight=weight, day=day)
     frame.to_parquet(tmp_path / "rows.parquet")
-    beside = {"sample_weight": weight, "clusters": day, "by": {"day": day}}
-    expected = recalibrate(label, SHARP, classes=names, **beside, **FAST)
+    extra = {"sample_weight": weight, "clusters": day, "by": {"day": day}}
+    expected = recalibrate(label, SHARP, classes=names, **extra, **FAST)
     named = {"outcome": "label", "sample_weight": "weight", "clusters": "day", "by": "day"}
     for data in (frame, tmp_path / "rows.parquet"):
         assert recalibrate(data, classes=names, **named, **FAST).table == expected.table

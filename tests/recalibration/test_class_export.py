@@ -50,10 +50,10 @@ ROWS = [
 def test_classes_agree_in_postgresql(postgres):
     columns = ", ".join(f"{name} double precision" for name in CLASSES)
     postgres.query(f"create table class_rows (id integer, {columns});")
-    told = ", ".join(
+    values = ", ".join(
         f"({', '.join('null' if x is None else repr(x) for x in row)})" for row in ROWS
     )
-    postgres.query(f"insert into class_rows values {told};")  # noqa: S608
+    postgres.query(f"insert into class_rows values {values};")  # noqa: S608
     try:
         for fitted, query in queries("postgres"):
             rows = postgres.query(f"{query};")

@@ -46,12 +46,12 @@ def test_no_neighbour_of_the_same_shape_has_a_smaller_loss(kind, method):
     knot, value, slope = found.form.knot, found.form.value, found.form.slope
     for _ in range(300):
         size = 10 ** rng.uniform(-5, 0)
-        moved = value + size * rng.standard_normal(value.size) * (method != "shift")
-        moved = moved + size * rng.standard_normal() * (method == "shift")
-        if (np.diff(moved) < 0).any():
+        perturbed = value + size * rng.standard_normal(value.size) * (method != "shift")
+        perturbed = perturbed + size * rng.standard_normal() * (method == "shift")
+        if (np.diff(perturbed) < 0).any():
             continue
         tilt = slope + size * rng.standard_normal() / 20 * (method == "line")
-        other = type(found.form)(knot, moved, max(tilt, 0.0))
+        other = type(found.form)(knot, perturbed, max(tilt, 0.0))
         assert loss_of(kind, other(z), y, weight) >= least * (1 - 1e-9)
 
 
@@ -99,8 +99,8 @@ def test_the_isotonic_map_gives_the_isotonic_fit_and_keeps_the_last_correction_b
     assert found.transform([least - 5, most + 5]) == pytest.approx(
         [fit.value[0] - 5, fit.value[-1] + 5]
     )
-    places = np.linspace(least - 10, most + 10, 999)
-    assert (np.diff(found.transform(places)) >= 0).all()
+    points = np.linspace(least - 10, most + 10, 999)
+    assert (np.diff(found.transform(points)) >= 0).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -112,9 +112,9 @@ def test_maps_do_not_depend_on_row_order_and_weights_count_rows(kind):
             continue
         twice = fitted_map(Rows.of_kind(y[again], z[again], kind), method)
         weighted = Rows.of_kind(y, z, kind, sample_weight=np.full(120, 2.0))
-        places = np.linspace(0, 45, 50)
-        assert twice.transform(places) == pytest.approx(
-            fitted_map(weighted, method).transform(places), rel=1e-5, abs=1e-6
+        points = np.linspace(0, 45, 50)
+        assert twice.transform(points) == pytest.approx(
+            fitted_map(weighted, method).transform(points), rel=1e-5, abs=1e-6
         )
 
 
@@ -173,17 +173,17 @@ def test_a_stored_map_does_the_same_and_so_does_its_sql(method, tmp_path):
     y, z, _ = made(200)
     found = recalibrate(y, z, kind="mean", methods=[method], always=True, rng=0).calibrator
     again = load(found.to_json())
-    places = np.concatenate([z, [-100.0, 0.0, 1e6]])
-    assert again.transform(places).tolist() == found.transform(places).tolist()
+    points = np.concatenate([z, [-100.0, 0.0, 1e6]])
+    assert again.transform(points).tolist() == found.transform(points).tolist()
     assert again.sentence == found.sentence
     assert again.to_dict() == found.to_dict()
     (tmp_path / "calibrator.json").write_text(found.to_json())
     assert load(tmp_path / "calibrator.json").to_dict() == found.to_dict()
-    rows = pa.table({"z": [*places.tolist(), None]})  # noqa: F841  # DuckDB finds it by its name
+    rows = pa.table({"z": [*points.tolist(), None]})  # noqa: F841  # DuckDB finds it by its name
     values = duckdb.sql(f"select {found.to_sql('z')} as m from rows").fetchall()  # noqa: S608
     assert values[-1][0] is None
     assert np.array([v for (v,) in values[:-1]]) == pytest.approx(
-        found.transform(places), rel=1e-12
+        found.transform(points), rel=1e-12
     )
 
 

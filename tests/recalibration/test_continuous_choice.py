@@ -60,7 +60,7 @@ def test_clusters_go_into_folds_as_a_whole():
 def test_bad_options_are_refused_with_a_reason():
     y, z, weight = made(60)
     conformal = {"methods": ["conformal"], "always": True}
-    for options, told in (
+    for options, message in (
         ({"methods": ["magic"]}, "methods must be one of"),
         ({"methods": ["conformal"], "always": True}, "methods must be one of"),
         ({"methods": ["curve"], "kind": "median"}, "methods must be one of"),
@@ -73,7 +73,7 @@ def test_bad_options_are_refused_with_a_reason():
         ({"always": True}, "always takes the one calibrator"),
         ({"confidence": 1.5}, "confidence"),
     ):
-        with pytest.raises(InvalidOptionError, match=told):
+        with pytest.raises(InvalidOptionError, match=message):
             recalibrate(y, z, rng=0, **{"kind": "mean", **options})
     shift = {"methods": ["shift"], "always": True, "rng": 0}
     found = recalibrate(y, z, kind="mean", **shift).calibrator

@@ -57,8 +57,8 @@ def test_a_pipeline_routes_weights_to_a_map():
 
 @pytest.mark.usefixtures("routing")
 def test_requests_survive_a_clone_and_a_pickle():
-    asked = recalibration.PlattScaling().set_fit_request(sample_weight="weights")
-    for one in (clone(asked), pickle.loads(pickle.dumps(asked))):  # noqa: S301
+    requesting = recalibration.PlattScaling().set_fit_request(sample_weight="weights")
+    for one in (clone(requesting), pickle.loads(pickle.dumps(requesting))):  # noqa: S301
         assert one.get_metadata_routing().fit.requests["sample_weight"] == "weights"
     grouped = groups.Multicalibrator().set_fit_request(by=True).set_transform_request(by=True)
     assert clone(grouped).get_metadata_routing().transform.requests == {"by": True}
@@ -251,9 +251,9 @@ def named_in(error):
 @pytest.mark.parametrize("bad", BAD_FITS)
 @pytest.mark.parametrize("estimator", FITTED)
 def test_errors_of_a_fit_name_its_arguments(estimator, bad):
-    one, beside = FITTED[estimator]
+    one, options = FITTED[estimator]
     with pytest.raises(InvalidForecastsError) as caught:
-        clone(one).fit(*BAD_FITS[bad], **beside)
+        clone(one).fit(*BAD_FITS[bad], **options)
     assert named_in(caught.value)
     assert named_in(caught.value) <= {"X", "y"}
 
@@ -261,10 +261,10 @@ def test_errors_of_a_fit_name_its_arguments(estimator, bad):
 @pytest.mark.parametrize("bad", ["beyond one", "missing predictions", "three columns", "sparse"])
 @pytest.mark.parametrize("estimator", FITTED)
 def test_errors_of_a_transform_name_its_argument(estimator, bad):
-    one, beside = FITTED[estimator]
-    fitted = clone(one).fit(P, Y, **beside)
+    one, options = FITTED[estimator]
+    fitted = clone(one).fit(P, Y, **options)
     with pytest.raises(InvalidForecastsError) as caught:
-        fitted.transform(BAD_FITS[bad][0], **beside)
+        fitted.transform(BAD_FITS[bad][0], **options)
     assert named_in(caught.value) == {"X"}
 
 

@@ -192,12 +192,12 @@ def test_every_kind_of_value_goes_there_and_back_or_is_refused(name):
     wanted = hostile.expected(fitted, "g", column)
     again = load(fitted.to_json())
     assert hostile.expected(again, "g", column) == wanted
-    for place in ("duckdb", "sqlite"):
-        if place in works:
-            assert in_database(again, place, "g", values, kind) == pytest.approx(wanted)
+    for database in ("duckdb", "sqlite"):
+        if database in works:
+            assert in_database(again, database, "g", values, kind) == pytest.approx(wanted)
         else:
             with pytest.raises(InvalidOptionError, match=r"cannot be written|knows no whole"):
-                again.to_sql(dialect=place)
+                again.to_sql(dialect=database)
     if "python" in works:
         assert in_python(again, "g", values) == pytest.approx(wanted)
     else:

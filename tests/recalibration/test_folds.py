@@ -36,7 +36,7 @@ def test_rows_are_dealt_evenly_and_all_of_them():
     whole = units.joint(units.prediction)
     assert whole == joint
     for fold in units.folds:
-        assert units.lesson(units.teaching(fold)).row_count == 999 - per_fold[fold]
+        assert units.training_set(units.training_rows(fold)).row_count == 999 - per_fold[fold]
 
 
 def test_counts_keep_the_weights_of_their_level():
@@ -71,13 +71,13 @@ def test_time_goes_forward_only():
     assert units.forward
     assert (units.fold == -1).sum() == 100
     for fold in units.folds:
-        taught = units.lesson(units.teaching(fold))
-        assert taught.row_count == (fold + 1) * 100
-        assert time[units.fold == fold].min() >= taught.row_count
+        training = units.training_set(units.training_rows(fold))
+        assert training.row_count == (fold + 1) * 100
+        assert time[units.fold == fold].min() >= training.row_count
     split = Split(clusters=time // 150, time=time)
     both, _ = split_rows(rows, split, np.random.default_rng(0))
     assert (
-        both.lesson(both.teaching(4)).row_count == 450
+        both.training_set(both.training_rows(4)).row_count == 450
     )  # rows of the cluster that is judged teach nothing
     days = np.datetime64("2025-01-01") + time
     choice = recalibrate(OUTCOME[:600], WRONG["shifted"][:600], time=days, rng=0, draws=49)

@@ -38,10 +38,10 @@ def test_maps_give_distributions_for_any_rows(kind):
     fitted = kind().fit(table, label, rng.random(120))
     edge = np.array([[1, 0, 0, 0], [0, 0, 0.5, 0.5], [0.25] * 4, [1e-300, 0, 0, 1]])
     for rows in (table, edge):
-        moved = fitted.transform(rows)
-        assert moved.shape == rows.shape
-        np.testing.assert_allclose(moved.sum(axis=1), 1, atol=1e-12)
-        assert moved.min() >= 0
+        recalibrated = fitted.transform(rows)
+        assert recalibrated.shape == rows.shape
+        np.testing.assert_allclose(recalibrated.sum(axis=1), 1, atol=1e-12)
+        assert recalibrated.min() >= 0
     assert fitted.sentence
     assert isinstance(type(fitted)(**fitted.get_params()), Calibrator)
     with pytest.raises(InvalidForecastsError, match="fitted to"):
@@ -112,12 +112,12 @@ def test_weights_are_repetitions():
 
 def test_isotonic_of_two_classes_is_isotonic():
     label, table = random_forecasts(np.random.default_rng(4), 200, 2)
-    moved = OneVsRestIsotonicCalibration().fit(table, label).transform(table)
+    recalibrated = OneVsRestIsotonicCalibration().fit(table, label).transform(table)
     pools = cal.binning.isotonic(cal.Joint.from_samples(label, table[:, 1]))
     expected = pools.joint.outcome[pools.pool_of(table[:, 1])]
     inside = (expected > 0.01) & (expected < 0.99)
-    np.testing.assert_allclose(moved[inside, 1], expected[inside], atol=1e-12)
-    assert moved.min() > 0
+    np.testing.assert_allclose(recalibrated[inside, 1], expected[inside], atol=1e-12)
+    assert recalibrated.min() > 0
 
 
 def test_nearest_point_of_the_simplex():

@@ -129,8 +129,8 @@ def test_with_few_rows_it_is_nearly_the_temperature(kind):
     table, label, _ = sample(n=40, count=10)
     at = TemperatureScaling().fit(table, label).transform(table)
     assert np.abs(kind().fit(table, label).transform(table) - at).mean() < 0.05
-    held = kind(strength=1e4).fit(table, label).transform(table)
-    np.testing.assert_allclose(held, at, atol=2e-4)
+    fitted = kind(strength=1e4).fit(table, label).transform(table)
+    np.testing.assert_allclose(fitted, at, atol=2e-4)
 
 
 def test_with_many_rows_the_matrix_undoes_a_mixing():

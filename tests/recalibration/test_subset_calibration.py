@@ -71,15 +71,15 @@ def test_a_step_is_the_best_one_along_a_lipschitz_weight(members):
     step = correction(given, chosen, value)
     chance = table[:, chosen].sum(axis=1)
     off = np.isin(label, chosen) - chance
-    moved = step.line(chance)
+    shift = step.line(chance)
     # Before the move onto the simplex, less what all classes have in common.
     size = chosen.size * (4 - chosen.size) / 4
-    assert np.mean(off * moved) == pytest.approx(size * np.mean(moved**2))
+    assert np.mean(off * shift) == pytest.approx(size * np.mean(shift**2))
     # Divided by the larger of its steepest slope and largest value it is a weight that may be.
     slope = np.abs(np.diff(step.line.value) / np.diff(step.line.knot)).max()
     size = max(slope, np.abs(step.line.value).max())
-    assert 0.9 * value <= np.mean(off * moved) / size * (1 + 1e-9)
-    assert np.mean(off * moved) / size <= value * (1 + 1e-9)
+    assert 0.9 * value <= np.mean(off * shift) / size * (1 + 1e-9)
+    assert np.mean(off * shift) / size <= value * (1 + 1e-9)
 
 
 def test_one_wrong_row_that_is_certain_is_moved_to_the_other_end():
@@ -96,9 +96,11 @@ def test_unseen_rows_of_a_distorted_source_are_nearer_to_right(classes):
     table, label, _ = distorted(rng, 6000, classes)
     fitted = SubsetCalibration().fit(table, label)
     unseen, labels, _ = distorted(rng, 6000, classes)
-    moved = fitted.transform(unseen)
-    assert error_of(labels, moved) < {3: 0.15, 8: 0.5, 20: 0.8}[classes] * error_of(labels, unseen)
-    assert brier(moved, labels) < brier(unseen, labels)
+    recalibrated = fitted.transform(unseen)
+    assert error_of(labels, recalibrated) < {3: 0.15, 8: 0.5, 20: 0.8}[classes] * error_of(
+        labels, unseen
+    )
+    assert brier(recalibrated, labels) < brier(unseen, labels)
 
 
 def test_the_default_tolerance_is_beyond_chance():
@@ -137,8 +139,8 @@ def test_weighted_error_falls_below_the_tolerance():
     table, label, _ = distorted(rng, 400, 4)
     weight = np.where(label == 2, 5.0, 0.3) * rng.exponential(size=400)
     fitted = SubsetCalibration(0.03, most_steps=500).fit(table, label, weight)
-    moved = fitted.transform(table)
-    left = projected_smooth_calibration_error(label, moved, sample_weight=weight)
+    recalibrated = fitted.transform(table)
+    left = projected_smooth_calibration_error(label, recalibrated, sample_weight=weight)
     assert float(left) == pytest.approx(fitted.error_, abs=1e-9)
     assert left <= 0.03 + 4 / (weight.sum() + 1)
 
@@ -146,8 +148,8 @@ def test_weighted_error_falls_below_the_tolerance():
 def test_choose_tries_it_where_it_is_named():
     rng = np.random.default_rng(6)
     table, label, _ = distorted(rng, 400, 3)
-    asked = recalibrate(label, table, methods=["subset"], rng=0)
-    assert "subset" in str(asked.table)
+    named = recalibrate(label, table, methods=["subset"], rng=0)
+    assert "subset" in str(named.table)
     unasked = recalibrate(label, table, rng=0)
     assert "subset" not in str(unasked.table)
     few = recalibrate(label[:40], table[:40], rng=0)

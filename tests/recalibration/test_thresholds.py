@@ -52,5 +52,5 @@ def test_what_cannot_be_translated_is_refused():
 
 def test_a_choice_tells_what_becomes_of_three_forecasts():
     choice = recalibrate(Y, P, methods=["platt"], rng=0, draws=19)
-    told = [f"{at} becomes {choice.calibrator.transform(at):.3f}" for at in (0.1, 0.5, 0.9)]
-    assert choice.sentence.endswith(f" So {', '.join(told)}.")
+    listed = [f"{at} becomes {choice.calibrator.transform(at):.3f}" for at in (0.1, 0.5, 0.9)]
+    assert choice.sentence.endswith(f" So {', '.join(listed)}.")

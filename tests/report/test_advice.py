@@ -123,9 +123,9 @@ def test_clusters_are_taken_once_however_many_rows_they_bring(seed, monkeypatch)
     rng = np.random.default_rng(seed)
     p = rng.random(4000)
     rows = Rows(p, (rng.random(4000) < p).astype(float), None)
-    beside = {"clusters": np.unique(rng.integers(0, 900, 4000), return_inverse=True)[1],
+    extra = {"clusters": np.unique(rng.integers(0, 900, 4000), return_inverse=True)[1],
               "time": np.arange(4000)}  # fmt: skip
-    fewer, kept = advice._fewer(rows, beside, rng)
+    fewer, kept = advice._fewer(rows, extra, rng)
     assert 32 <= fewer.prediction.size <= 96
     assert set(kept) == {"clusters", "time"}
     assert all(len(part) == fewer.prediction.size for part in kept.values())

@@ -131,8 +131,8 @@ def test_the_first_sentence_tells_of_both_sides():
         np.tile(y[few], 40), np.tile(p[few], 40), clusters=np.tile(np.arange(300), 40), rng=0
     )
     once = cal.audit(y[few], p[few], rng=0)
-    told = [", those" in conclusion(audit.summary) for audit in (once, twice)]
-    assert told[0] == told[1]
+    has_second_range = [", those" in conclusion(audit.summary) for audit in (once, twice)]
+    assert has_second_range[0] == has_second_range[1]
 
 
 def test_the_wrong_label_is_noticed_and_no_map_hides_it():

@@ -64,8 +64,8 @@ def test_quantiles_and_intervals_are_judged_by_shares_of_outcomes():
     assert low.verdict.state == "miscalibrated"
     assert "promised" in str(low)
     ends = np.column_stack([z - 6.58, z + 6.58])
-    held = audited(y, ends, kind="interval", level=0.9, tolerance=0.02)
-    assert held.verdict.state == "calibrated"
+    audit = audited(y, ends, kind="interval", level=0.9, tolerance=0.02)
+    assert audit.verdict.state == "calibrated"
     narrow = audited(y, np.column_stack([z - 3, z + 3]), kind="interval", level=0.9)
     assert "too narrow" in str(narrow)
 
@@ -162,9 +162,9 @@ def test_nothing_is_called_off_that_chance_explains():
     assert found.verdict.pvalue > 0.05
     assert found.summary.worst is None
     assert json.loads(found.to_json())["where"] == "no forecast is off"
-    for told in (str(found), found.to_text(), found.to_html(), found.to_json()):
-        assert "are too low" not in told
-        assert "are too high" not in told
+    for text in (str(found), found.to_text(), found.to_html(), found.to_json()):
+        assert "are too low" not in text
+        assert "are too high" not in text
 
     def diagram(page):
         return page.split('id="picture-reliability"')[1].split("</svg>")[0]
@@ -178,8 +178,8 @@ def test_the_page_says_how_files_were_read():
     found = cal.audit(
         frame, prediction="forecast", outcome="minutes", kind="mean", na="drop", draws=99
     )
-    for told in (found.to_html(), found.to_text(), found.to_markdown(), found.to_json()):
-        assert "9 rows with a missing value left out" in told
+    for text in (found.to_html(), found.to_text(), found.to_markdown(), found.to_json()):
+        assert "9 rows with a missing value left out" in text
 
 
 def test_a_screen_is_a_screen():
@@ -206,7 +206,7 @@ def test_segments_that_nobody_named_are_found_and_judged_on_other_rows():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"pos_label": 1}, "pos_label is for predicted probabilities"),
         ({"risk": 0.1}, "risk is for"),
@@ -215,9 +215,9 @@ def test_segments_that_nobody_named_are_found_and_judged_on_other_rows():
         ({"tolerance": -1}, "tolerance"),
     ],
 )
-def test_options_of_the_other_kind_are_refused(options, told):
+def test_options_of_the_other_kind_are_refused(options, message):
     y, z = rows(100)
-    with pytest.raises(InvalidOptionError, match=told):
+    with pytest.raises(InvalidOptionError, match=message):
         audited(y, z, **options)
 
 
@@ -271,9 +271,9 @@ def test_a_group_that_is_one_cluster_is_told_so_in_any_unit():
     cluster = np.append(np.zeros(100), cluster[10:])
     for kind in ("mean", "quantile=0.9"):
         groups = audited(y, z, kind=kind, range=(-50, 200), by={"g": by}, clusters=cluster).groups
-        told = {group.name: group.caution for group in groups}
-        assert told["alone"] == "all rows are one cluster, which says nothing about chance"
-        assert not told["others"]
+        cautions = {group.name: group.caution for group in groups}
+        assert cautions["alone"] == "all rows are one cluster, which says nothing about chance"
+        assert not cautions["others"]
 
 
 def test_the_gap_may_be_twice_as_large_as_the_error():

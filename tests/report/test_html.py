@@ -128,21 +128,21 @@ def test_marks_tell_the_numbers_of_the_displays(audit):
     svg = pictures(audit.summary)["reliability"]
     before, after = re.search('class="before">(.*)(<g class="after".*)', svg, re.DOTALL).groups()
     assert after.startswith('<g class="after" display="none">')
-    told = re.findall(r"<title>([^<]*: forecast [^<]*)</title>", before)
+    titles = re.findall(r"<title>([^<]*: forecast [^<]*)</title>", before)
     dots = audit.summary.diagram.dots
-    assert len(told) == dots["rows"].size
-    for words, rows in zip(told, dots["rows"], strict=True):
+    assert len(titles) == dots["rows"].size
+    for words, rows in zip(titles, dots["rows"], strict=True):
         assert words.startswith(f"{rows:.0f} forecasts between")
     group = audit.groups.groups[0]
     assert f"O/E {group.ratio.text}" in pictures(audit.summary)["groups"]
 
 
 def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
-    asked = re.search(r'<ol class="actions">(.*?)</ol>', page, re.DOTALL).group(1)
-    assert 1 <= asked.count("<li>") <= 3
-    for code in re.findall(r'href="#(CAL\d+)"', asked):
+    actions = re.search(r'<ol class="actions">(.*?)</ol>', page, re.DOTALL).group(1)
+    assert 1 <= actions.count("<li>") <= 3
+    for code in re.findall(r'href="#(CAL\d+)"', actions):
         assert f'id="{code}"' in page
-    assert re.search(r"<code>calibrant recalibrate FILE [^<]*calibrator.json</code>\.", asked)
+    assert re.search(r"<code>calibrant recalibrate FILE [^<]*calibrator.json</code>\.", actions)
     few = cal.audit(*sample(60), draws=99)
     assert few.verdict.state == "undecided"
     assert "No miscalibration found: " in few.to_html()
@@ -179,11 +179,11 @@ def tab(chromium, file):
         viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
     )
     page = context.new_page()
-    page.said, page.asked = [], []
-    page.on("console", lambda message: page.said.append(message.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.on("dialog", lambda dialog: page.said.append("dialog") or dialog.dismiss())
-    page.on("request", lambda request: page.asked.append(request.url))
+    page.messages, page.requests = [], []
+    page.on("console", lambda message: page.messages.append(message.text))
+    page.on("pageerror", lambda error: page.messages.append(str(error)))
+    page.on("dialog", lambda dialog: page.messages.append("dialog") or dialog.dismiss())
+    page.on("request", lambda request: page.requests.append(request.url))
     page.goto(file)
     yield page
     context.close()
@@ -198,8 +198,8 @@ def slide(tab, name, value):
 
 @pytest.mark.needs("chromium")
 def test_a_browser_shows_it_without_errors_or_requests(tab, file):
-    assert tab.said == []
-    assert tab.asked == [file]
+    assert tab.messages == []
+    assert tab.requests == [file]
     assert tab.title().startswith("<script>alert")
 
 
@@ -260,8 +260,8 @@ def test_tables_sort_filter_and_leave_as_csv(tab, audit):
 @pytest.mark.needs("chromium")
 def test_another_tolerance_recolours_verdict_and_groups(tab, audit):
     allowed = audit.verdict.tolerance
-    for place, factor in ((0.0, 0.1), (0.5, 1.0), (1.0, 10.0)):
-        slide(tab, "#tolerance", place)
+    for position, factor in ((0.0, 0.1), (0.5, 1.0), (1.0, 10.0)):
+        slide(tab, "#tolerance", position)
         y, p = sample(3000)
         expected = cal.verdict(y, p, tolerance=allowed * factor, draws=199, rng=0).state
         assert f"the verdict is: {expected}." in tab.locator("#what-if").inner_text()
@@ -425,10 +425,10 @@ def test_words_of_the_strip_do_not_collide():
     found = cal.audit((rng.random(40_000) < 1.3 * p).astype(int), p, draws=99)
     strip = pictures(found.summary)["scale"]
     lines = {}
-    for place, words in re.findall(r"<text ([^>]*)>([^<]*)<", strip):
-        x, y = re.match(r'x="([\d.]+)" y="([\d.]+)"', place).groups()
+    for attributes, words in re.findall(r"<text ([^>]*)>([^<]*)<", strip):
+        x, y = re.match(r'x="([\d.]+)" y="([\d.]+)"', attributes).groups()
         width = 6.3 * len(words)
-        start = float(x) - width if 'anchor="end"' in place else float(x)
+        start = float(x) - width if 'anchor="end"' in attributes else float(x)
         lines.setdefault(y, []).append((start, width, words))
     assert any(len(words) > 20 for line in lines.values() for _, _, words in line)
     for line in lines.values():

@@ -88,7 +88,7 @@ def test_columns_may_be_named(frame):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda f: cal.audit(f, prediction="q"), "a column 'q'"),
         (lambda f: cal.audit(5), "an audit takes"),
@@ -98,8 +98,8 @@ def test_columns_may_be_named(frame):
         (lambda f: cal.audit("nowhere.parquet"), "no such file"),
     ],
 )
-def test_what_an_audit_does_not_take(frame, call, said):
-    with pytest.raises(cal.errors.CalibrantError, match=said):
+def test_what_an_audit_does_not_take(frame, call, message):
+    with pytest.raises(cal.errors.CalibrantError, match=message):
         call(frame)
 
 
@@ -259,11 +259,11 @@ def test_nothing_within_chance_is_told_as_a_finding():
     p = rng.random(400)
     sound = cal.audit(rng.random(400) < p, p)
     assert sound.verdict.pvalue > 0.05
-    for said in (sound.to_text(), sound.to_markdown(), sound.to_html()):
-        assert "No range of forecasts is off by more than chance." in said
-        assert "Worst range" not in said
+    for text in (sound.to_text(), sound.to_markdown(), sound.to_html()):
+        assert "No range of forecasts is off by more than chance." in text
+        assert "Worst range" not in text
     off = cal.audit(rng.random(400) < p**2, p)
-    assert all("Worst range: forecasts" in said for said in (off.to_text(), off.to_markdown()))
+    assert all("Worst range: forecasts" in text for text in (off.to_text(), off.to_markdown()))
 
 
 def test_texts_of_the_screen_are_whole_or_left_out():
@@ -280,9 +280,9 @@ def test_texts_of_the_screen_are_whole_or_left_out():
     found = [segment for segment in audit.segments if segment.confirmed]
     assert len(found) > 1
     for width in (60, 100):
-        said = " ".join(plain(render_screen(audit.summary, width=width)).split())
-        assert f"{len(found)} are confirmed (--full lists them). First: {found[0].sentence}" in said
-        assert audit.summary.ratios.overall.sentence in said
+        text = " ".join(plain(render_screen(audit.summary, width=width)).split())
+        assert f"{len(found)} are confirmed (--full lists them). First: {found[0].sentence}" in text
+        assert audit.summary.ratios.overall.sentence in text
         for finding in audit.findings:
             note = f"Note: {finding.text}"
-            assert note in said or note[:40] not in said
+            assert note in text or note[:40] not in text

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from calibrant.inference import laws as cluster_charges
+from calibrant.inference import laws as cluster_laws
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
 
@@ -98,9 +98,9 @@ def test_coverage_with_clusters_of_ten(levels, truth, n):
 def bundles(monkeypatch):
     """Put clusters together in bundles, as is done for millions of rows."""
     for name, value in (("MANY_ROWS", 100), ("MANY_CLUSTERS", 100), ("FEW_LEVELS", 10)):
-        monkeypatch.setattr(cluster_charges, name, value)
-    for name in ("BUNDLES", "FEWEST_BUNDLES"):
-        monkeypatch.setattr(cluster_charges, name, 200)
+        monkeypatch.setattr(cluster_laws, name, value)
+    for name in ("BLOCKS", "FEWEST_BLOCKS"):
+        monkeypatch.setattr(cluster_laws, name, 200)
 
 
 @pytest.mark.usefixtures("bundles")

@@ -67,11 +67,11 @@ def test_weights_stay_right_where_few_are_left_by_weight():
 
 def test_codes_one_and_two_are_told_apart_from_zero_and_one():
     """Some programs write 1 for censored and 2 for the event."""
-    told = SurvivalForecasts.read([1, 2, 3], [1, 2, 1], [0.5] * 3, 3).notes
-    assert "no row has the code 0, censored: 1 is the event and 2 a competing one" in told
+    message = SurvivalForecasts.read([1, 2, 3], [1, 2, 1], [0.5] * 3, 3).notes
+    assert "no row has the code 0, censored: 1 is the event and 2 a competing one" in message
     for codes in ([1, 1, 1], [0, 2, 1]):
-        told = SurvivalForecasts.read([1, 2, 3], codes, [0.5] * 3, 3).notes
-        assert not any("code 0" in note for note in told)
+        message = SurvivalForecasts.read([1, 2, 3], codes, [0.5] * 3, 3).notes
+        assert not any("code 0" in note for note in message)
 
 
 def test_the_censoring_curve_is_that_of_scikit_survival():
@@ -122,10 +122,10 @@ def test_the_weighted_rate_is_kaplan_meier_where_censoring_has_one_curve(causes,
     # Satten and Datta (2001): the Kaplan-Meier estimate is an inverse-probability-weighted mean.
     rng = np.random.default_rng(causes)
     duration, event, risk = drawn(rng, 300, causes)
-    given = rng.integers(1, 4, 300).astype(float) if weighted else None
-    base = np.ones(300) if given is None else given
+    weights = rng.integers(1, 4, 300).astype(float) if weighted else None
+    base = np.ones(300) if weights is None else weights
     for horizon in (0.4, 0.8, 1.0):
-        found = SurvivalForecasts.read(duration, event, risk, horizon, sample_weight=given)
+        found = SurvivalForecasts.read(duration, event, risk, horizon, sample_weight=weights)
         chance, *_ = RiskTable.of(duration, event, base).incidence(horizon)
         assert found.weight @ found.outcome / base.sum() == pytest.approx(chance, rel=1e-12)
         assert found.weight.sum() == pytest.approx(base.sum(), rel=1e-12)
@@ -183,10 +183,10 @@ def test_an_audit_says_what_was_done_and_takes_groups():
     sex = rng.choice(["f", "m"], 600)
     found = SurvivalForecasts.read(duration, event, risk, 1.0, by={"sex": sex})
     audit = cal.audit(found, rng=0)
-    told = " ".join(str(audit).split())
-    assert f"{found.censored.sum()} of 600 rows" in told
-    assert "Kaplan-Meier of censoring, by sex" in told
-    assert f"the evidence of {found.effective_rows:.0f} rows" in told
+    message = " ".join(str(audit).split())
+    assert f"{found.censored.sum()} of 600 rows" in message
+    assert "Kaplan-Meier of censoring, by sex" in message
+    assert f"the evidence of {found.effective_rows:.0f} rows" in message
     assert {group.name for group in audit.groups} == {"f", "m"}
     other = cal.audit(found, by={"age": np.where(np.arange(600) % 2 == 0, "old", "young")}, rng=0)
     assert {group.name for group in other.groups} == {"old", "young"}
@@ -209,17 +209,17 @@ def test_any_container_will_do():
     duration, event, risk = drawn(np.random.default_rng(9), 100)
     plain = SurvivalForecasts.read(duration, event, risk, 1.0)
     frame = pd.DataFrame({"d": duration, "e": event > 0, "r": risk})
-    held = SurvivalForecasts.read(
+    from_frame = SurvivalForecasts.read(
         frame["d"].astype("Float64"), frame["e"].astype("boolean"), frame["r"], 1
     )
-    assert held.weight == pytest.approx(plain.weight)
+    assert from_frame.weight == pytest.approx(plain.weight)
     assert SurvivalForecasts.read(
         duration.tolist(), event.tolist(), risk.tolist(), 1
     ).weight == pytest.approx(plain.weight)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"duration": [-1.0, 2, 3]}, "duration must not be negative"),
         ({"duration": [np.nan, 2, 3]}, "missing"),
@@ -240,11 +240,11 @@ def test_any_container_will_do():
         ({"sample_weight": [0, 0, 0]}, "sample_weight"),
     ],
 )
-def test_bad_input_is_refused_with_a_reason(change, told):
+def test_bad_input_is_refused_with_a_reason(change, message):
     good = {"duration": [1.0, 2, 3], "event": [1, 1, 0], "risk": [0.5, 0.4, 0.1], "horizon": 2}
     with pytest.raises(CalibrantError) as error:
         SurvivalForecasts.read(**(good | change))
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_the_largest_usable_horizon_is_that_of_every_group():

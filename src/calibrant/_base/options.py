@@ -99,7 +99,7 @@ class ShareOfRarer:
 Tolerance = float | ShareOfRarer
 
 
-def tolerance_from(name: str, given: object) -> Tolerance:
+def tolerance_from(name: str, value: object) -> Tolerance:
     """Read a tolerance: a number in (0, 1), or in per cent of the rarer outcome's share.
 
     Examples
@@ -107,41 +107,41 @@ def tolerance_from(name: str, given: object) -> Tolerance:
     >>> tolerance_from("tolerance", 0.02), tolerance_from("tolerance", "5%")
     (0.02, ShareOfRarer(share=0.05))
     """
-    if isinstance(given, ShareOfRarer):
-        return given
-    number, percent = number_or_percent(name, given)
+    if isinstance(value, ShareOfRarer):
+        return value
+    number, percent = number_or_percent(name, value)
     if percent:
         if not 0 < number <= 1:
             raise InvalidOptionError(
                 f"{mention(name)} must be above 0 % and at most 100 % of the rarer outcome",
-                shown(given),
+                shown(value),
             )
         return ShareOfRarer(number)
     if not 0 < number < 1:
         hint = f"write {number:g}% for per cent of the rarer outcome" if number >= 1 else ""
-        raise InvalidOptionError(f"{mention(name)} must lie between 0 and 1", shown(given), hint)
+        raise InvalidOptionError(f"{mention(name)} must lie between 0 and 1", shown(value), hint)
     return number
 
 
-def share_from(name: str, given: object) -> float:
+def share_from(name: str, value: object) -> float:
     """Read a positive share, as a number or in per cent: 0.1 or "10%"."""
-    share, percent = number_or_percent(name, given)
+    share, percent = number_or_percent(name, value)
     check_positive(name, share)
     # Who types 10 may mean 10 %, which 1000 % would let pass.
-    if share > 1 and not percent and isinstance(given, str):
+    if share > 1 and not percent and isinstance(value, str):
         raise InvalidOptionError(
             f"{name} beyond 1 must be in per cent",
-            shown(given),
+            shown(value),
             f"write {share:g}% or {share:.0%}",
         )
     return share
 
 
-def number_or_percent(name: str, given: object) -> tuple[float, bool]:
+def number_or_percent(name: str, value: object) -> tuple[float, bool]:
     """Return a number that may be written as text, and whether it was in per cent."""
-    if not isinstance(given, str):
-        return real(name, given), False
-    text = given.strip()
+    if not isinstance(value, str):
+        return real(name, value), False
+    text = value.strip()
     percent = text.endswith("%")
     try:
         number = float(text.removesuffix("%"))
@@ -149,7 +149,7 @@ def number_or_percent(name: str, given: object) -> tuple[float, bool]:
         number = math.nan
     if not math.isfinite(number):
         raise InvalidOptionError(
-            f"{mention(name)} must be a number, or per cent such as 5%", shown(given)
+            f"{mention(name)} must be a number, or per cent such as 5%", shown(value)
         )
     return (number / 100 if percent else number), percent
 

@@ -91,12 +91,12 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Re
 
 
 def _from_environment() -> int:
-    given = os.environ.get(VARIABLE, "").strip()
-    if not given:
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
         return min(_processors(), MOST_THREADS)
-    if not given.isdecimal() or not 1 <= int(given) <= MOST_THREADS:
-        raise InvalidOptionError(f"{VARIABLE} must be a number from 1 to {MOST_THREADS}", given)
-    return int(given)
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
+        raise InvalidOptionError(f"{VARIABLE} must be a number from 1 to {MOST_THREADS}", text)
+    return int(text)
 
 
 def _processors() -> int:

@@ -1,4 +1,4 @@
-"""Telling somebody who waits which stage the work has reached, and how far it is within it."""
+"""Reporting which stage the work has reached, and how far it is within it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-Tell = Callable[[str], None]
+StageReporter = Callable[[str], None]
 Probe = Callable[[], float]
 
 
@@ -18,14 +18,14 @@ class Listener(Protocol):
         """Hear that a share of the stage is done."""
 
     def probe_with(self, probe: Probe | None) -> None:
-        """Hear how to ask for that share, from any thread; below 0 it is not known."""
+        """Receive a function that returns that share, from any thread; below 0 it is not known."""
 
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def silent(stage: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def somebody_waits() -> bool:
@@ -35,7 +35,7 @@ def somebody_waits() -> bool:
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Tell a listener how far stages are, while a block runs."""
+    """Report the progress of stages to a listener, while a block runs."""
     before = _LISTENER.set(listener)
     try:
         yield
@@ -44,7 +44,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def reached(share: float) -> None:
-    """Say that a share of the stage is done, to whoever waits."""
+    """Report that a share of the stage is done, to whoever waits."""
     listener = _LISTENER.get()
     if listener is not None:
         listener.reached(share)
@@ -52,7 +52,7 @@ def reached(share: float) -> None:
 
 @contextmanager
 def probed(probe: Probe) -> Iterator[None]:
-    """Let whoever waits ask how far the stage is, while a block runs."""
+    """Let whoever waits query how far the stage is, while a block runs."""
     listener = _LISTENER.get()
     if listener is None:
         yield

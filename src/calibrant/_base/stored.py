@@ -46,7 +46,7 @@ Kind = TypeVar("Kind")
 
 
 class Stored:
-    """A dictionary that was stored, asked field by field."""
+    """A dictionary that was stored, read field by field."""
 
     __slots__ = ("data", "what")
 
@@ -120,10 +120,10 @@ class Stored:
                 f"{self.what} must have schema {schema}", _shown(self.data.get("schema")), hint
             )
 
-    def _of(self, name: str, kind: type[Kind], said: str) -> Kind:
+    def _of(self, name: str, kind: type[Kind], description: str) -> Kind:
         value = self.get(name)
         if not isinstance(value, kind):
-            raise InvalidStateError(f"{name} of {self.what} must be {said}", _shown(value))
+            raise InvalidStateError(f"{name} of {self.what} must be {description}", _shown(value))
         return value
 
 

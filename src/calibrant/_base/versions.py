@@ -8,7 +8,7 @@ import re
 # What decides about threads.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Packages whose objects are taken as they are; the others are named by the package itself.
-BESIDE = ("pandas", "polars", "scikit-learn", "torch", "xarray")
+ALSO_SHOWN = ("pandas", "polars", "scikit-learn", "torch", "xarray")
 ABSENT = "not installed"
 
 
@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
         named = [re.match(r"[\w.-]+", line) for line in requires("calibrant") or []]
     except PackageNotFoundError:  # run from a folder of sources
         named = []
-    packages = dict.fromkeys([*(found[0] for found in named if found), *BESIDE])
+    packages = dict.fromkeys([*(found[0] for found in named if found), *ALSO_SHOWN])
     shown = {
         "calibrant": __version__,
         "Python": platform.python_version(),

@@ -17,7 +17,7 @@ from calibrant.errors import InvalidOptionError, ReadingError, mention
 
 # Drafts lie in hidden folders of this name beside the file that they will become.
 DRAFT = ".calibrant-draft-"
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 WRITABLE = "must name a file that can be written"
 
 # Folders of drafts that are being written, and the process that writes them.
@@ -53,14 +53,14 @@ def drafted(path: str | Path) -> Iterator[Path]:
     check_writable(path)
     special = _is_special(path)
     target = Path(path) if special else Path(os.path.realpath(path))
-    beside = Path(tempfile.gettempdir()) if special else target.parent
-    with _draft_folder(beside) as folder:
+    parent = Path(tempfile.gettempdir()) if special else target.parent
+    with _draft_folder(parent) as folder:
         draft = folder / target.name
         yield draft
         if special:
             _pour(draft, target)
         else:
-            _take_place(draft, target)
+            _replace_target(draft, target)
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -101,31 +101,31 @@ def locked(path: str | Path, name: str = "path") -> Iterator[None]:
     if _is_special(path):
         raise InvalidOptionError(f"{mention(name)} must name a file", f"the device {str(path)!r}")
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.lock")
-    handle = _lock(beside)
+    lock_file = target.with_name(f".{target.name}.lock")
+    handle = _lock(lock_file)
     try:
         yield
     finally:
         # It has no name while nobody holds it: what is opened by its name is not an old one.
         with suppress(OSError):
-            beside.unlink()
+            lock_file.unlink()
         os.close(handle)
 
 
-def _lock(beside: Path) -> int:
+def _lock(lock_file: Path) -> int:
     """Open and lock a file that still has its name when it is locked."""
     while True:
-        handle = _open_lock(beside)
+        handle = _open_lock(lock_file)
         try:
             _take(handle)
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), beside.lstat()):
+                if os.path.samestat(os.fstat(handle), lock_file.lstat()):
                     return handle
         except BlockingIOError as error:
             os.close(handle)
             raise ReadingError(
                 "only one process at a time may use a file of state",
-                f"{beside.name!r}, which another one holds",
+                f"{lock_file.name!r}, which another one holds",
                 "try again when it has ended",
             ) from error
         except BaseException:
@@ -134,16 +134,16 @@ def _lock(beside: Path) -> int:
         os.close(handle)
 
 
-def _open_lock(beside: Path) -> int:
+def _open_lock(lock_file: Path) -> int:
     """Open the file of a lock; a link would create or lock a file somewhere else."""
     try:
-        return os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        return os.open(lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
         raise ReadingError(
             "the lock beside a file of state must not be a link",
-            repr(str(beside)),
+            repr(str(lock_file)),
             "remove the link",
         ) from error
 
@@ -240,15 +240,15 @@ def _try_out(path: str | Path, name: str) -> None:
         with _draft_folder(Path(os.path.realpath(path)).parent):
             pass
     except OSError as error:
-        if error.errno in NO_ROOM:
+        if error.errno in DISK_FULL:
             raise
         raise InvalidOptionError(f"{name} {WRITABLE}", str(error)) from error
 
 
 @contextmanager
-def _draft_folder(beside: Path) -> Iterator[Path]:
+def _draft_folder(parent: Path) -> Iterator[Path]:
     """Make a folder for a draft, and remove it whatever happens."""
-    folder = beside / f"{DRAFT}{secrets.token_hex(8)}"
+    folder = parent / f"{DRAFT}{secrets.token_hex(8)}"
     # Known before it is made, so that a signal at any moment leaves nothing behind.
     _begun[folder] = os.getpid()
     try:
@@ -286,7 +286,7 @@ def _pour(draft: Path, target: Path) -> None:
         shutil.copyfileobj(source, sink)
 
 
-def _take_place(draft: Path, target: Path) -> None:
+def _replace_target(draft: Path, target: Path) -> None:
     """Move a complete draft to its place; after a crash there is the old file or the new one."""
     with suppress(FileNotFoundError):
         old = target.stat()

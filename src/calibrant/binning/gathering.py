@@ -17,9 +17,9 @@ def cells_of_rows(prediction: Floats, rows: Floats, most: int) -> Indices:
     events, and cells of equally many rows the few forecasts among which these events are.
     """
     spread = rows * prediction * (1 - prediction)
-    held = rows / rows.sum() + spread / max(spread.sum(), np.finfo(np.float64).tiny)
-    before = np.cumsum(held) - held
-    return np.asarray(np.minimum(before * (most / held.sum()), most - 1), dtype=np.intp)
+    content = rows / rows.sum() + spread / max(spread.sum(), np.finfo(np.float64).tiny)
+    before = np.cumsum(content) - content
+    return np.asarray(np.minimum(before * (most / content.sum()), most - 1), dtype=np.intp)
 
 
 def gathered(joint: Joint, most: int) -> Joint:

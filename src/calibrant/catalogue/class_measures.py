@@ -24,7 +24,7 @@ CLASS_MEASURES = (
         flaw="asks one question at a time; a search among many classes finds a lower bound",
         source="Gopalan, Hu, Rothblum (2024), COLT",
         # What a set of classes gains others lose, so its chance moves by half of all changes.
-        modulus=lambda moved: moved,
+        modulus=lambda shift: shift,
         decisions="as the smooth error, for decisions about any set of classes",
         cost="n log n times the subsets tried",
         symmetric=True,
@@ -48,7 +48,7 @@ CLASS_MEASURES = (
         flaw="blind to errors that change sign more often than the degree",
         source="Gopalan, Kim, Singhal, Zhao (2022), COLT",
         # Degree 2: a monomial moves by at most all changes, a residual by half of them.
-        modulus=lambda moved: 1.5 * moved,
+        modulus=lambda shift: 1.5 * shift,
         decisions="none",
         cost="n times the monomials",
         symmetric=True,

@@ -22,7 +22,7 @@ DOMAINS: dict[Domain, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A measure of many samples at once: of signed charges on the levels of one Joint."""
+    """A measure of many samples at once: of residual masses on the levels of one Joint."""
 
     function: Callable[..., Floats]
     options: tuple[str, ...] = ()
@@ -30,9 +30,9 @@ class Batch:
     one_by_one: tuple[str, ...] = ()
     """Options of the measure with which samples can only be measured one by one."""
 
-    def __call__(self, joint: Joint, charges: Floats, **options: Any) -> Floats:
-        """Measure every row of charges."""
-        return self.function(joint, charges, **options)
+    def __call__(self, joint: Joint, residual_masses: Floats, **options: Any) -> Floats:
+        """Measure every row of residual masses."""
+        return self.function(joint, residual_masses, **options)
 
 
 def _first(**_: Any) -> int:
@@ -85,7 +85,7 @@ class Measure:
     audited: bool = False
     """Whether an audit reports it; not where its default repeats another or says little."""
     power: Callable[..., int] = _first
-    """Of its options: the power of a norm of the charges that it is; intervals work on the norm."""
+    """Of its options: the power of a norm of residuals that it is; intervals work on the norm."""
     each_level: bool = False
     """Whether it sees every level apart, so that no cells, however small, can stand for them."""
     known_floor: Callable[..., float | None] | None = None

@@ -23,12 +23,12 @@ class Shell(StrEnum):
 def show_versions() -> None:
     """Print the versions that a report of a problem should name."""
     from calibrant._base.versions import versions
-    from calibrant.cli.write import say
+    from calibrant.cli.write import print_line
 
     found = versions()
     width = max(map(len, found))
     for name, version in found.items():
-        say(f"{name:<{width}}  {version}")
+        print_line(f"{name:<{width}}  {version}")
 
 
 def completion(

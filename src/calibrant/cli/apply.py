@@ -8,7 +8,7 @@ import typer
 
 from calibrant.cli.options import FilesArgument, PredictionOption, PredictionScale
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say
+from calibrant.cli.write import check_files, print_line
 
 OutOption = Annotated[
     str, typer.Option(help="File for all rows with the new column: .parquet, .csv or .jsonl.")
@@ -50,8 +50,12 @@ def apply(
     check_files({"--out": out}, [calibrator_file, *files], force=force)
     check_output(out)
     fitted = load_of_probabilities(calibrator_file)
-    with progress(["recalibrating"]) as tell, settled(files) as found, drafted(out) as draft:
-        tell("recalibrating")
+    with (
+        progress(["recalibrating"]) as report_stage,
+        settled(files) as found,
+        drafted(out) as draft,
+    ):
+        report_stage("recalibrating")
         done = apply_to_files(
             fitted,
             found,
@@ -61,16 +65,16 @@ def apply(
             scale=scale,
         )
     names = ", ".join(output_names(fitted, column))
-    say(f"{count_text(done.rows, 'row')} with {names}: {out}")
+    print_line(f"{count_text(done.rows, 'row')} with {names}: {out}")
     for note in reading_notes(found, None):
-        say(f"note: {note}")
+        print_line(f"note: {note}")
     if done.strange:
-        say(
+        print_line(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
             f"{', '.join(group_columns(fitted))} keep the prediction of the calibrator for all rows"
         )
-    if done.taught and not isinstance(fitted, Identity):
-        say(
+    if done.in_sample and not isinstance(fitted, Identity):
+        print_line(
             f"note: in-sample: the predictions of these {count_text(done.rows, 'row')} are those "
             f"that taught the calibrator, so that an audit of {out} flatters it"
         )

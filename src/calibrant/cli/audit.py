@@ -18,8 +18,8 @@ from calibrant.cli.continuous import (
     KindOption,
     LevelOption,
     RangeOption,
-    ask_from,
     assumed_mean,
+    request_from,
 )
 from calibrant.cli.logs import (
     FieldOption,
@@ -55,19 +55,19 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
-    given,
-    given_of,
+    is_passed,
     names_of,
+    passed_options,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.show import next_command, recalibrate_command, show_screen
-from calibrant.cli.write import check_files, say, say_page, say_written, write_text
+from calibrant.cli.write import check_files, print_line, print_text, print_written, write_text
 
 if TYPE_CHECKING:
     from calibrant.data.labels import Labels
     from calibrant.data.paths import Files
     from calibrant.decisions import DecisionTask
-    from calibrant.inputs import AskedKind, Roles, Source
+    from calibrant.inputs import KindRequest, Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.recalibration import Calibrator
     from calibrant.survival import Survival
@@ -166,7 +166,7 @@ def audit(
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
     from calibrant.inputs import Roles
-    from calibrant.report import Asked, audit_source
+    from calibrant.report import AuditOptions, audit_source
 
     all_numbers = full or html is not None or json is not None
     further = {
@@ -178,9 +178,9 @@ def audit(
         "distance to calibration": all_numbers or None,
         "pictures": html,
     }
-    asked_for = [stage for stage, option in further.items() if option is not None]
-    with progress([*STAGES, *asked_for]) as tell:
-        tell("reading")
+    requested = [stage for stage, option in further.items() if option is not None]
+    with progress([*STAGES, *requested]) as report_stage:
+        report_stage("reading")
         roles = Roles(
             prediction,
             outcome,
@@ -206,10 +206,10 @@ def audit(
             None if fitted is None else (fitted, Path(str(calibrator_file)).name),
             drop_missing=na is Missing.DROP,
         )
-        ask = ask_from(kind, range_, level, horizon, duration)
-        source, decided = reader.read(files, ask, given_of(context, OF_PROBABILITIES))
-        told = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
-        source = replace(source, described=source.described | told)
+        request = request_from(kind, range_, level, horizon, duration)
+        source, decided = reader.read(files, request, passed_options(context, OF_PROBABILITIES))
+        record = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
+        source = replace(source, described=source.described | record)
         settings = Settings.read(
             confidence=confidence,
             tolerance=tolerance,
@@ -217,7 +217,7 @@ def audit(
             rng=seed,
             kind=source.kind,
         )
-        asked = Asked(
+        audit_options = AuditOptions(
             None if task is None else _task_from(task, of_classes=classes is not None),
             None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
             None if risk is None else share_from("risk", risk),
@@ -225,9 +225,9 @@ def audit(
             all_numbers,
             None if calibrator_file is not None else recalibrate_command(context),
         )
-        result = audit_source(source, settings, asked, tell)
+        result = audit_source(source, settings, audit_options, report_stage)
         if html is not None:
-            tell("pictures")
+            report_stage("pictures")
             page = result.to_html()
     if html is not None:
         write_text(page, html)
@@ -239,10 +239,10 @@ def audit(
         return
     written = {"report": html, "JSON": json, "Markdown": markdown}
     if quiet:
-        say(result.line)
+        print_line(result.line)
     elif full:
-        say_page(f"{result.to_text()}\n" if any(written.values()) else result.to_text())
-        say_written(written)
+        print_text(f"{result.to_text()}\n" if any(written.values()) else result.to_text())
+        print_written(written)
     else:
         show_screen(result, next_command(context, result), written=written, decided=decided)
 
@@ -262,16 +262,16 @@ class _Reader:
     def read(
         self,
         files: list[str],
-        ask: AskedKind | Survival | None,
+        request: KindRequest | Survival | None,
         of_probabilities: Mapping[str, object],
     ) -> tuple[Source, tuple[str, ...]]:
         """Return the forecasts, and what was decided about a log."""
-        from calibrant.inputs import AskedKind
+        from calibrant.inputs import KindRequest
 
-        if isinstance(ask, AskedKind):
-            return self._read_kind(files, ask, of_probabilities), ()
-        if ask is not None:
-            return self._read_survival(files, ask, of_probabilities), ()
+        if isinstance(request, KindRequest):
+            return self._read_kind(files, request, of_probabilities), ()
+        if request is not None:
+            return self._read_survival(files, request, of_probabilities), ()
         plain = not of_probabilities and not (self.how.percent or self.how.logits)
         source, decided = source_of(
             files,
@@ -292,25 +292,25 @@ class _Reader:
         return assumed_mean(files, self.roles, drop_missing=self.drop_missing, title=self.title)
 
     def _read_survival(
-        self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
+        self, files: list[str], request: Any, of_probabilities: Mapping[str, object]
     ) -> Source:
         from calibrant.report import refuse_options_of_probabilities
         from calibrant.survival import read_survival
 
         kept = {name: value for name, value in of_probabilities.items() if name not in OF_RISKS}
-        refuse_options_of_probabilities(kept, ask.kind)
+        refuse_options_of_probabilities(kept, request.kind)
         return read_survival(
-            files, self.roles, ask, drop_missing=self.drop_missing, title=self.title
+            files, self.roles, request, drop_missing=self.drop_missing, title=self.title
         )
 
     def _read_kind(
-        self, files: list[str], ask: AskedKind, of_probabilities: Mapping[str, object]
+        self, files: list[str], request: KindRequest, of_probabilities: Mapping[str, object]
     ) -> Source:
         from calibrant.inputs import read
         from calibrant.report import refuse_options_of_probabilities
 
-        refuse_options_of_probabilities(of_probabilities, ask.name)
-        roles = replace(self.roles, kind=ask)
+        refuse_options_of_probabilities(of_probabilities, request.name)
+        roles = replace(self.roles, kind=request)
         return read(files, None, roles, drop_missing=self.drop_missing, title=self.title)
 
 
@@ -323,8 +323,10 @@ def _loaded(calibrator_file: str) -> Calibrator:
 def _scale_of(
     context: typer.Context, scale: PredictionScale, fitted: Calibrator | None
 ) -> PredictionScale:
-    """Units of the predictions: those that were said, or those of the calibrator."""
-    return scale if fitted is None or given(context, "scale") else PredictionScale(fitted.scale_)
+    """Units of the predictions: the option's, or those of the calibrator."""
+    return (
+        scale if fitted is None or is_passed(context, "scale") else PredictionScale(fitted.scale_)
+    )
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

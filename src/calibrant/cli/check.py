@@ -46,7 +46,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say_page, say_written, write_text
+from calibrant.cli.write import check_files, print_text, print_written, write_text
 
 
 def check(
@@ -131,8 +131,8 @@ def check(
     wanted = {"groups": by, "baseline": baseline, "classes": classes}
     stages = ["reading", *(stage for stage, option in wanted.items() if option is not None)]
     stages += [] if only_difference else ["measures"]
-    with progress(stages) as tell, tables_of(files, roles, how) as found:
-        tell("reading")
+    with progress(stages) as report_stage, tables_of(files, roles, how) as found:
+        report_stage("reading")
         options["percent"] = found.percent
         source = read(found.files, None, found.roles, **options)
         earlier = None
@@ -144,12 +144,12 @@ def check(
             earlier = Baseline(max_worse, source=old, alone=only_difference)
         limits = read_limits(measure or [], tolerance)
         settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=seed)
-        gate = run_gate(source, limits, settings, earlier, tell, oe_tolerance=oe_tolerance)
+        gate = run_gate(source, limits, settings, earlier, report_stage, oe_tolerance=oe_tolerance)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path)
     if markdown is not None:
         write_text(gate.to_markdown(), markdown)
     if not quiet and "-" not in {json_path, markdown}:
-        say_page(str(gate))
-        say_written({"JSON": json_path, "Markdown": markdown})
+        print_text(str(gate))
+        print_written({"JSON": json_path, "Markdown": markdown})
     return ExitCode(gate.exit_code)

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from calibrant.cli.options import given
+from calibrant.cli.options import is_passed
 from calibrant.errors import InvalidOptionError
 
 Rules = Mapping[str, Sequence[str]]
@@ -101,14 +101,14 @@ def refuse_useless(context: typer.Context) -> None:
     """Refuse options that would do nothing beside the others, or without them."""
     command = context.command.name or ""
     for name, conditions in NEEDS.get(command, {}).items():
-        if given(context, name) and not any(_holds(context, one) for one in conditions):
-            wanted = " or ".join(_told(context, one) for one in conditions)
+        if is_passed(context, name) and not any(_holds(context, one) for one in conditions):
+            wanted = " or ".join(_wording(context, one) for one in conditions)
             raise InvalidOptionError(f"{option_of(context, name)} needs {wanted}")
     for name, conditions in EXCLUDES.get(command, {}).items():
-        beside = [one for one in conditions if given(context, name) and _holds(context, one)]
-        if beside:
+        present = [one for one in conditions if is_passed(context, name) and _holds(context, one)]
+        if present:
             raise InvalidOptionError(
-                f"{option_of(context, name)} cannot be used with {_told(context, beside[0])}",
+                f"{option_of(context, name)} cannot be used with {_wording(context, present[0])}",
                 hint="leave one of them out",
             )
 
@@ -129,7 +129,7 @@ def _holds(context: typer.Context, condition: str) -> bool:
     return found is not None and found is not False and found not in ([], ())
 
 
-def _told(context: typer.Context, condition: str) -> str:
+def _wording(context: typer.Context, condition: str) -> str:
     if condition in TESTS:
         return condition
     name, _, value = condition.partition("=")

@@ -37,7 +37,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.write import check_files, print_line, write_text
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def compare_logs(
         raise InvalidOptionError(
             "--max-worse needs to know which model is the second", "no --models", "--models OLD,NEW"
         )
-    column = between or _told_apart_by(answers)
+    column = between or _compared_column(answers)
     first, second = models or (None, None)
-    with progress(["comparing"]) as tell:
-        tell("comparing")
+    with progress(["comparing"]) as report_stage:
+        report_stage("comparing")
         found = compare_models(
             answers,
             first,
@@ -105,15 +105,15 @@ def compare_logs(
     if json_path != "-":
         verdict = "" if state is None else f"{state}: "
         # Of two that say the same, all measures say the same.
-        said = tuple(dict.fromkeys(found.sentences[:1] if quiet else found.sentences))
-        say(f"{verdict}{said[0]}")
+        sentences = tuple(dict.fromkeys(found.sentences[:1] if quiet else found.sentences))
+        print_line(f"{verdict}{sentences[0]}")
         notes = [f"note: {note}" for note in (*answers.found, *found.notes)]
-        for line in (*said[1:], *(() if quiet else notes)):
-            say(line)
+        for line in (*sentences[1:], *(() if quiet else notes)):
+            print_line(line)
     return ExitCode.PASSED if state is None else EXIT_CODES[state]
 
 
-def _told_apart_by(answers: Answers) -> str:
+def _compared_column(answers: Answers) -> str:
     """Compare models; files if one model wrote two of them."""
     one_model = len(answers.names("model")) < 2
     two_files = "file" in answers.columns and len(answers.names("file")) == 2
@@ -234,15 +234,15 @@ def compare(
     }
     roles = Roles(columns[1], outcome, weight, cluster)
     measures = list(dict.fromkeys(measure or MEASURES))
-    with progress(["reading", *measures]) as tell:
-        tell("reading")
+    with progress(["reading", *measures]) as report_stage:
+        report_stage("reading")
         if len(files) == 1:
             pairs = pair_columns(files[0], columns[0], roles, **options)
         else:
             pairs = pair_files(files[0], files[1], columns[0], key, roles, **options)
         found = []
         for name in measures:
-            tell(name)
+            report_stage(name)
             found.append(
                 compare_rows(
                     pairs.outcome,
@@ -276,16 +276,16 @@ def compare(
         write_text(json.dumps(result, allow_nan=False), json_path)
     if json_path != "-":
         verdict = "" if state is None else f"{state}: "
-        say(f"{verdict}{first.sentence}")
-        beside = [] if first.identical else [comparison.sentence for comparison in found[1:]]
-        beside += [f"first: {names[0]}; second: {names[1]}", f"{pairs.sentence}."]
-        for line in () if quiet else (*beside, *(f"note: {note}" for note in pairs.notes)):
-            say(line)
+        print_line(f"{verdict}{first.sentence}")
+        further = [] if first.identical else [comparison.sentence for comparison in found[1:]]
+        further += [f"first: {names[0]}; second: {names[1]}", f"{pairs.sentence}."]
+        for line in () if quiet else (*further, *(f"note: {note}" for note in pairs.notes)):
+            print_line(line)
     return ExitCode.PASSED if state is None else EXIT_CODES[state]
 
 
-def _refuse_for_tables(given: dict[str, str | None]) -> None:
-    for option, value in given.items():
+def _refuse_for_tables(options: dict[str, str | None]) -> None:
+    for option, value in options.items():
         if value is not None:
             raise InvalidOptionError(f"{option} is for logs of language models", "a table")
 
@@ -310,7 +310,7 @@ def _columns(files: list[str], columns: list[str], key: str | None) -> tuple[str
 
 
 def _names(files: list[str], columns: tuple[str, str]) -> tuple[str, str]:
-    """Name the forecasters by what tells them apart."""
+    """Name the forecasters by what differs between them."""
     if len(files) == 1:
         return columns
     if columns[0] == columns[1]:

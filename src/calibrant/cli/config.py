@@ -46,8 +46,8 @@ def find_config(start: Path | None = None) -> Config:
         folder = Path.cwd() if start is None else start
     except OSError:  # the folder was removed
         return Config()
-    for place in (folder, *folder.parents):
-        path = place / FILE
+    for directory in (folder, *folder.parents):
+        path = directory / FILE
         if path.is_file():
             return _read(path)
     return Config()
@@ -78,27 +78,27 @@ def _read(path: Path) -> Config:
     return Config(path, dict(_option(name, value) for name, value in table.items()))
 
 
-def _option(given: str, value: object) -> tuple[str, Any]:
+def _option(key: str, value: object) -> tuple[str, Any]:
     """Check one option; names are those of the command line, without their dashes before."""
-    name = given.replace("-", "_")
+    name = key.replace("-", "_")
     if name not in KEYS:
         close = difflib.get_close_matches(name, KEYS, n=1)
         raise InvalidOptionError(
             f"{TABLE} must hold known options",
-            repr(given),
+            repr(key),
             f"did you mean {_dashed(close[0])!r}" if close else f"known are {_known()}",
         )
     if name in LISTS:
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(entry, str) and entry for entry in values):
-            raise InvalidOptionError(f"{given} of {TABLE} must name something", repr(value))
+            raise InvalidOptionError(f"{key} of {TABLE} must name something", repr(value))
         return name, values
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if name in NUMBERS and number:
         return name, str(value)
     if not isinstance(value, str) or not value:
         kind = "a number or text" if name in NUMBERS else "text"
-        raise InvalidOptionError(f"{given} of {TABLE} must be {kind}", repr(value))
+        raise InvalidOptionError(f"{key} of {TABLE} must be {kind}", repr(value))
     return name, value
 
 

@@ -12,7 +12,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.kinds import ALIASES, CONTINUOUS
 
 if TYPE_CHECKING:
-    from calibrant.inputs import AskedKind, Roles, Source
+    from calibrant.inputs import KindRequest, Roles, Source
     from calibrant.survival import Survival
 
 KindOption = Annotated[
@@ -55,22 +55,22 @@ def range_from(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def ask_from(
+def request_from(
     kind: str | None,
     range_: str | None,
     level: float | None,
     horizon: float | None,
     duration: str | None,
-) -> AskedKind | Survival | None:
+) -> KindRequest | Survival | None:
     """Read what the forecasts are forecasts of; None for probabilities."""
     if kind is None:
         return None
-    from calibrant.inputs import AskedKind
+    from calibrant.inputs import KindRequest
     from calibrant.survival import Survival
 
     of_survival = {"horizon": horizon, "duration": duration}
     if kind == "survival":
-        refuse_beside("survival", {"range": range_, "level": level})
+        refuse_other_options("survival", {"range": range_, "level": level})
         for name, value in of_survival.items():
             if value is None:
                 raise InvalidOptionError(f"--kind survival needs --{name}", "none")
@@ -81,13 +81,13 @@ def ask_from(
             "survival",
             repr(kind),
         )
-    refuse_beside(kind, of_survival)
-    return AskedKind(kind, range_from(range_), level)
+    refuse_other_options(kind, of_survival)
+    return KindRequest(kind, range_from(range_), level)
 
 
-def refuse_beside(kind: str, given: Mapping[str, object]) -> None:
-    """Refuse options that another kind has."""
-    for name, value in given.items():
+def refuse_other_options(kind: str, options: Mapping[str, object]) -> None:
+    """Refuse options of other kinds."""
+    for name, value in options.items():
         if value is not None:
             raise InvalidOptionError(f"--{name} is not for --kind {kind}", str(value))
 
@@ -103,11 +103,11 @@ def assumed_mean(
 
     from calibrant._base.words import count_text, number_text
     from calibrant.errors import CalibrantError
-    from calibrant.inputs import AskedKind, read
+    from calibrant.inputs import KindRequest, read
 
     try:
-        asked = replace(roles, kind=AskedKind("mean"))
-        found = read(files, None, asked, drop_missing=drop_missing, title=title)
+        with_kind = replace(roles, kind=KindRequest("mean"))
+        found = read(files, None, with_kind, drop_missing=drop_missing, title=title)
     except CalibrantError:
         return None
     assert found.rows is not None  # noqa: S101  # forecasts of numbers are read by row

@@ -23,19 +23,21 @@ def demo(
     from calibrant.datasets import flights
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
-    from calibrant.report import Asked, audit_source
+    from calibrant.report import AuditOptions, audit_source
 
     check_files({"--html": html}, [])
     columns = flights()
     by = {name: columns[name] for name in ("carrier", "month")}
     # Weather delays many flights of a day at once: they are no independent observations.
     days = 100 * columns["month"].astype(int) + columns["day"]
-    with progress([*STAGES, "groups", "distance to calibration", "pictures"]) as tell:
-        tell("reading")
+    with progress([*STAGES, "groups", "distance to calibration", "pictures"]) as report_stage:
+        report_stage("reading")
         roles = Roles(by=by, clusters=days)
         source = read(columns["outcome"], columns["prediction"], roles, title=TITLE)
-        result = audit_source(source, Settings.read(rng=0), Asked(distances=True), tell)
-        tell("pictures")
+        result = audit_source(
+            source, Settings.read(rng=0), AuditOptions(distances=True), report_stage
+        )
+        report_stage("pictures")
         page = result.to_html()
     write_text(page, html)
     show_screen(result, NEXT, title=TITLE, written={"report": html})

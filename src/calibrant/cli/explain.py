@@ -23,7 +23,7 @@ from calibrant.cli.options import (
     WeightOption,
     in_percent,
 )
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.write import check_files, print_line, write_text
 
 # Numbers of bins beside the default of each program.
 BINS = (None, 10, 15)
@@ -61,17 +61,17 @@ def explain(
     found = [conventions(source.joint, n_bins=count) for count in BINS]
     if json is not None:
         tables = zip(HEADS, found, strict=True)
-        told = {head: [asdict(one) for one in table] for head, table in tables}
-        write_text(json_module.dumps(told, indent=2), json)
+        contents = {head: [asdict(one) for one in table] for head, table in tables}
+        write_text(json_module.dumps(contents, indent=2), json)
     if json == "-":
         return
     for note in source.all_notes:
-        say(note)
-    say(f"{'':<38}{HEADS[0]:>12}{HEADS[1]:>12}{HEADS[2]:>12}")
+        print_line(note)
+    print_line(f"{'':<38}{HEADS[0]:>12}{HEADS[1]:>12}{HEADS[2]:>12}")
     for row in zip(*found, strict=True):
         texts = comparable_texts(*(one.value for one in row))
         alike = len({one.how for one in row}) == 1
         cells = (texts[0], "", "") if alike else texts
-        say(f"{row[0].program:<38}" + "".join(f"{cell:>12}" for cell in cells).rstrip())
+        print_line(f"{row[0].program:<38}" + "".join(f"{cell:>12}" for cell in cells).rstrip())
         for line in textwrap.wrap(row[0].how, WIDTH - len(INDENT)):
-            say(f"{INDENT}{line}")
+            print_line(f"{INDENT}{line}")

@@ -17,7 +17,7 @@ from calibrant.cli.logs import (
     words_of,
 )
 from calibrant.cli.options import PredictionScale
-from calibrant.cli.write import check_files, say, say_page
+from calibrant.cli.write import check_files, print_line, print_text
 from calibrant.errors import InvalidOptionError
 
 
@@ -58,7 +58,7 @@ def llm(
         words=words_of(words),
         fields=fields_of(field),
     )
-    say_page(str(found))
+    print_text(str(found))
     if out is not None:
         found.to_parquet(out)
-        say(f"rows: {out}")
+        print_line(f"rows: {out}")

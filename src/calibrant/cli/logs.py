@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli.combinations import FOR_TABLES
-from calibrant.cli.options import PredictionScale, given_of
+from calibrant.cli.options import PredictionScale, passed_options
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zs
 
 def typed_of(context: typer.Context, *also: str) -> dict[str, object]:
     """Options of tables, and names of fields, that a command was given."""
-    return given_of(context, (*FOR_TABLES, *also, *FIELDS))
+    return passed_options(context, (*FOR_TABLES, *also, *FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Reading:
     @property
     def of_logs(self) -> list[str]:
         """Options that were given and make sense for logs alone."""
-        beside = {
+        options = {
             "--origin": self.origin,
             "--scorer": self.scorer,
             "--pass-mark": self.pass_mark,
@@ -95,7 +95,7 @@ class Reading:
             "--words": self.words,
             "--scale mixed": True if self.scale is PredictionScale.MIXED else None,
         }
-        return [option for option, value in beside.items() if value is not None]
+        return [option for option, value in options.items() if value is not None]
 
     def refuse_for_tables(self) -> None:
         """Refuse, for a table, what makes sense for logs alone."""
@@ -141,7 +141,7 @@ def tables_of(files: Sequence[str] | Files, roles: Roles, how: Reading) -> Itera
         with tempfile.TemporaryDirectory() as folder:
             table = str(Path(folder) / "answers.parquet")
             answers.to_parquet(table)
-            held = replace(
+            read_roles = replace(
                 roles,
                 prediction="confidence",
                 outcome="correct",
@@ -150,7 +150,7 @@ def tables_of(files: Sequence[str] | Files, roles: Roles, how: Reading) -> Itera
             )
             yield Opened(
                 replace(found, names=(table,), notes=answers.found),
-                held,
+                read_roles,
                 percent=False,
                 decided=answers.found,
             )
@@ -190,7 +190,7 @@ def source_of(
 
 def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
     """Read logs; None for tables, for which options of logs are refused."""
-    if not _are_logs(files, roles, asked=bool(how.of_logs)):
+    if not _are_logs(files, roles, requested=bool(how.of_logs)):
         how.refuse_for_tables()
         return None
     how.refuse_for_logs()
@@ -207,11 +207,11 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
     )
 
 
-def fields_of(given: Sequence[str] | None) -> dict[str, str]:
+def fields_of(fields: Sequence[str] | None) -> dict[str, str]:
     """Read fields of plain lines as meaning=name."""
-    pairs = [text.partition("=") for text in given or []]
+    pairs = [text.partition("=") for text in fields or []]
     if not all(meaning and name for meaning, _, name in pairs):
-        raise InvalidOptionError("--field must be meaning=name", repr(list(given or [])))
+        raise InvalidOptionError("--field must be meaning=name", repr(list(fields or [])))
     return {meaning: name for meaning, _, name in pairs}
 
 
@@ -237,13 +237,13 @@ def _comparable(answers: Answers) -> list[str]:
     return ["which of the two models is better, question by question: calibrant compare"]
 
 
-def _are_logs(files: Files, roles: Roles, *, asked: bool) -> bool:
-    """Whether files are logs. The room that knows is not loaded for tables of other kinds."""
+def _are_logs(files: Files, roles: Roles, *, requested: bool) -> bool:
+    """Whether files are logs. The package of logs is not loaded for tables of other kinds."""
     if all(name.lower().endswith(TABLES) for name in files.names):
         return False
     from calibrant.llm import are_logs
 
-    return are_logs(files.names, roles.prediction, roles.outcome, asked=asked)
+    return are_logs(files.names, roles.prediction, roles.outcome, requested=requested)
 
 
 def _fields(how: Reading) -> dict[str, str]:

@@ -53,11 +53,11 @@ INFORMATION = {"--help", "--version"}
 NO = {"", "0", "false", "no", "off"}
 
 
-class ToldCommand(typer.core.TyperCommand):
+class ConfiguredCommand(typer.core.TyperCommand):
     """A command that says which of its options came from the project."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Tell, refuse options that would do nothing, then run."""
+        """Report them, refuse options that would do nothing, then run."""
         config, used = ctx.find_root().obj, {}
         for name, value in ctx.params.items():
             found = ctx.get_parameter_source(name)
@@ -100,11 +100,11 @@ for command in (
 ):  # fmt: skip
     judging = command in {check, compare, monitor}
     epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")
-    app.command(cls=ToldCommand, epilog=epilogue)(_recorded(command))
+    app.command(cls=ConfiguredCommand, epilog=epilogue)(_recorded(command))
 
 
-def _tell_version(asked: bool) -> None:  # noqa: FBT001  # typer gives it by position
-    if asked:
+def _print_version(requested: bool) -> None:  # noqa: FBT001  # typer gives it by position
+    if requested:
         from calibrant import __version__
 
         typer.echo(f"calibrant {__version__}")
@@ -115,7 +115,9 @@ def _tell_version(asked: bool) -> None:  # noqa: FBT001  # typer gives it by pos
 def settings(
     _version: Annotated[  # noqa: FBT002
         bool,
-        typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version),
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
     ] = False,
     _no_config: Annotated[  # noqa: FBT002
         bool,
@@ -134,16 +136,16 @@ def settings(
 
 
 def app_for(arguments: list[str]) -> typer.Typer:
-    """Return the commands that may be asked for: making the options of all takes time."""
-    asked = [
+    """Return the commands that may be requested: making the options of all takes time."""
+    requested = [
         info
         for info in app.registered_commands
         if arguments and info.callback is not None and _called(info.callback) == arguments[0]
     ]
-    if not asked:
+    if not requested:
         return app
     alone = copy(app)
-    alone.registered_commands = asked
+    alone.registered_commands = requested
     return alone
 
 
@@ -185,12 +187,12 @@ def run() -> int:
 
 
 def _end_of_command(arguments: list[str]) -> ExitCode:
-    """Return the exit code of the command that was asked for, which must have run to its end."""
-    asked = _first_word(arguments)
-    if asked not in ENDED:
-        raise RuntimeError(f"the command line ended before {asked or 'a command'} did")
+    """Return the exit code of the requested command, which must have run to its end."""
+    name = _first_word(arguments)
+    if name not in ENDED:
+        raise RuntimeError(f"the command line ended before {name or 'a command'} did")
     flush(sys.stdout)
-    return ENDED[asked]
+    return ENDED[name]
 
 
 def _first_word(arguments: list[str]) -> str:
@@ -198,8 +200,8 @@ def _first_word(arguments: list[str]) -> str:
     return next((word for word in arguments if not word.startswith("-")), "")
 
 
-def _asks_for_information(arguments: list[str]) -> bool:
-    """Whether help, the version or words for a shell are asked for, and no command is to run."""
+def _requests_information(arguments: list[str]) -> bool:
+    """Whether help, the version or words for a shell are requested, and no command is to run."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return not arguments or bool(INFORMATION & set(options))
 
@@ -227,7 +229,7 @@ def explained(error: BaseException, *, debug: bool) -> int:
         return _after_information(error, debug=debug)
     with suppress(OSError, ValueError):
         if debug:
-            _say_trace(error)
+            _print_trace(error)
         if isinstance(error, UsageError):
             from typer.rich_utils import rich_format_error
 
@@ -241,7 +243,7 @@ def explained(error: BaseException, *, debug: bool) -> int:
     return int(_code(error))
 
 
-def _say_trace(error: BaseException) -> None:
+def _print_trace(error: BaseException) -> None:
     """Print where an error was raised; messages may hold words of the data, and stay one line."""
     for part in traceback.format_exception(error):
         if part.startswith("  File "):
@@ -253,9 +255,9 @@ def _say_trace(error: BaseException) -> None:
 def _after_information(end: typer.Exit | SystemExit, *, debug: bool) -> int:
     """Return 0 after help or the version, unless what was printed is lost; never for a command."""
     code = end.exit_code if isinstance(end, typer.Exit) else end.code
-    if code or not _asks_for_information(sys.argv[1:]):
-        asked = _first_word(sys.argv[1:]) or "a command"
-        early = RuntimeError(f"the command line ended with {code!r} before {asked} did")
+    if code or not _requests_information(sys.argv[1:]):
+        name = _first_word(sys.argv[1:]) or "a command"
+        early = RuntimeError(f"the command line ended with {code!r} before {name} did")
         early.__cause__ = end
         return explained(early, debug=debug)
     try:
@@ -278,10 +280,10 @@ def _sentence(error: BaseException) -> str:
         return on_the_command_line(error)
     if isinstance(error, OSError):
         return f"reading or writing failed: {error}"
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     kind = type(error).__name__
     return (
-        f"a fault of calibrant, not of your data: {kind}{': ' if said else ''}{said}. "
+        f"a fault of calibrant, not of your data: {kind}{': ' if message else ''}{message}. "
         "Please report it as an issue of the project, with this command; "
         "calibrant --debug COMMAND shows where it happened."
     )

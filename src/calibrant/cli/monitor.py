@@ -30,13 +30,13 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, say_page, say_written, write_text
+from calibrant.cli.write import check_files, print_line, print_text, print_written, write_text
 from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.inputs import Source
-    from calibrant.monitoring import Carried, MonitorRun
+    from calibrant.monitoring import MonitorRun, MonitorState
 
 
 def monitor(
@@ -110,8 +110,11 @@ def monitor(
         all_grouped=True,
     )
     labels = Labels.of(pos_label, neg_label, na_label)
-    with progress(["reading", "watching", *(["pictures"] if html else [])]) as tell, _held(state):
-        tell("reading")
+    with (
+        progress(["reading", "watching", *(["pictures"] if html else [])]) as report_stage,
+        _locked_state(state),
+    ):
+        report_stage("reading")
         source = read(
             files,
             None,
@@ -121,7 +124,7 @@ def monitor(
             drop_missing=na is Missing.DROP,
             title=title,
         )
-        tell("watching")
+        report_stage("watching")
         described = {
             "prediction": prediction if named is None else None,
             "outcome": outcome,
@@ -147,7 +150,7 @@ def monitor(
         if html is not None:
             from calibrant.report import render_monitor
 
-            tell("pictures")
+            report_stage("pictures")
             write_text(render_monitor(result, source.title, notes), html)
         if json_path is not None:
             how = {"dropped": source.dropped, "notes": list(source.notes)}
@@ -155,10 +158,10 @@ def monitor(
         if state is not None:
             write_text(after.to_json(), state)
     if json_path != "-":
-        say_page(log_text(result, full=full))
+        print_text(log_text(result, full=full))
         for note in notes:
-            say(f"note: {note}")
-        say_written({"report": html, "JSON": json_path, "state": state})
+            print_line(f"note: {note}")
+        print_written({"report": html, "JSON": json_path, "state": state})
     return ExitCode.FAILED if result.alarm else ExitCode.PASSED
 
 
@@ -176,7 +179,7 @@ def _refuse_with_state(state: str, cluster: str | None) -> None:
 
 
 @contextmanager
-def _held(state: str | None) -> Iterator[None]:
+def _locked_state(state: str | None) -> Iterator[None]:
     """Hold the file of the state, if there is one, so that nobody else writes it meanwhile."""
     if state is None:
         yield
@@ -189,26 +192,26 @@ def _held(state: str | None) -> Iterator[None]:
 
 def _watched(
     source: Source, state: str | None, described: dict[str, Any], options: dict[str, Any]
-) -> tuple[MonitorRun, Carried]:
+) -> tuple[MonitorRun, MonitorState]:
     """Watch rows, perhaps after those of earlier runs."""
     from pathlib import Path
 
     from calibrant._base.stored import load_text
-    from calibrant.monitoring import Carried, carry_on, run_monitor
+    from calibrant.monitoring import MonitorState, continue_monitor, run_monitor
 
     rows, times = source.rows, source.times
     assert rows is not None and times is not None  # noqa: PT018, S101  # times need rows
-    given = (rows.outcome, rows.prediction, times)
+    arguments = (rows.outcome, rows.prediction, times)
     by = _groups(source.by)
-    log = Carried(described)
+    log = MonitorState(described)
     if state is None:
-        return run_monitor(*given, by=by, clusters=source.clusters, **options), log
+        return run_monitor(*arguments, by=by, clusters=source.clusters, **options), log
     if options["window"] is None and times.dtype.kind != "M":
         raise InvalidOptionError("--state needs --window where times are numbers")
     if Path(state).exists():
-        log = Carried.from_json(load_text(state, "the file of --state"))
+        log = MonitorState.from_json(load_text(state, "the file of --state"))
         log.require(described)
-    return carry_on(log, *given, by=by, zoned=source.zoned, **options)
+    return continue_monitor(log, *arguments, by=by, zoned=source.zoned, **options)
 
 
 def _state_notes(result: MonitorRun, state: str | None) -> Iterator[str]:

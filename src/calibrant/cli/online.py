@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.cli.progress import counted
-from calibrant.cli.write import check_files, say, say_page
+from calibrant.cli.write import check_files, print_line, print_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def online(
         raise InvalidOptionError("--rounds must be at least 1", str(length))
     with counted(length, "rounds") as advance:
         game = simulate(make(length), opponent, length, seed, progress=advance)
-    say_page(f"{game}\n")
+    print_text(f"{game}\n")
     Console().print(_table(game))
-    say_page(f"\n{_unavoidable(length)}")
+    print_text(f"\n{_unavoidable(length)}")
     if picture is not None and kind is not None:
         _draw(game, picture, kind)
-        say("")
-        say(f"The errors over time are drawn in {picture}")
+        print_line("")
+        print_line(f"The errors over time are drawn in {picture}")
 
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
@@ -90,8 +90,10 @@ def _table(game: Game) -> Table:
         bound = game.forecaster.bound(game.rounds)
         about = f"promise for the {promise.measure.replace('_', ' ')}"
         # A measure is at most 1, so a bound of T or more says nothing.
-        told = bound < game.rounds
-        numbers = (f"{bound:.2f}", f"{bound / game.rounds:.5f}") if told else ("none yet", "")
+        informative = bound < game.rounds
+        numbers = (
+            (f"{bound:.2f}", f"{bound / game.rounds:.5f}") if informative else ("none yet", "")
+        )
         table.add_row(about, *numbers)
     return table
 

@@ -129,22 +129,22 @@ def in_percent(scale: PredictionScale) -> bool:
     return scale is PredictionScale.PERCENT
 
 
-def given(context: typer.Context, name: str) -> bool:
+def is_passed(context: typer.Context, name: str) -> bool:
     """Whether an option was typed, and not left at its default."""
     found = context.get_parameter_source(name)
     return found is not None and found.name == "COMMANDLINE"
 
 
-def given_of(context: typer.Context, names: Iterable[str]) -> dict[str, object]:
+def passed_options(context: typer.Context, names: Iterable[str]) -> dict[str, object]:
     """Options of these names that were typed, with their values."""
-    return {name: context.params[name] for name in names if given(context, name)}
+    return {name: context.params[name] for name in names if is_passed(context, name)}
 
 
-def names_of(given: str | list[str] | None, option: str) -> list[str] | None:
+def names_of(value: str | list[str] | None, option: str) -> list[str] | None:
     """Split names at their commas; none of them may be empty."""
-    if given is None:
+    if value is None:
         return None
-    texts = [given] if isinstance(given, str) else given
+    texts = [value] if isinstance(value, str) else value
     names = [name.strip() for text in texts for name in text.split(",")]
     if not all(names):
         raise InvalidOptionError(f"{option} must name something", repr(",".join(texts)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._base.stages import heard_by
 
 if TYPE_CHECKING:
-    from calibrant._base.stages import Probe, Tell
+    from calibrant._base.stages import Probe, StageReporter
 
 # Work that takes less time than this, in seconds, shows no bar.
 PATIENCE = 1.0
@@ -47,7 +47,7 @@ class Outlook:
     ends: float | None = None
     """When all will end, as far as is known."""
     probe: Probe | None = None
-    """Asks for the share."""
+    """Returns the share."""
 
     def advance(self, part: float, running: float = 0.0) -> None:
         """Note that a part is done, and that another one has begun."""
@@ -63,11 +63,11 @@ class Outlook:
             self._judge()
 
     def probe_with(self, probe: Probe | None) -> None:
-        """Ask for the share from now on, or no longer."""
+        """Call this for the share from now on, or no longer."""
         self.probe = probe
 
     def look(self) -> float:
-        """Ask how far the stage is, and say how much is done in all."""
+        """Probe the stage, and return how much is done in all."""
         probe = self.probe
         if probe is not None:
             self.reached(probe())
@@ -92,25 +92,25 @@ class Outlook:
 
 
 @contextmanager
-def progress(stages: Sequence[str]) -> Iterator[Tell]:
+def progress(stages: Sequence[str]) -> Iterator[StageReporter]:
     """Show which stage has begun, and how long it and those that follow will take."""
     shares = {stage: SHARES.get(stage, 1.0) for stage in stages}
     running: list[float] = []
-    with _patient_bar(sum(shares.values())) as move:
+    with _patient_bar(sum(shares.values())) as update:
 
-        def tell(stage: str) -> None:
+        def report_stage(stage: str) -> None:
             done = running.pop() if running else 0.0
             running.append(shares.get(stage, 1.0))
-            move(done, stage, running[-1])
+            update(done, stage, running[-1])
 
-        yield tell
+        yield report_stage
 
 
 @contextmanager
 def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """Show how many of so many things are done."""
-    with _patient_bar(total) as move:
-        yield lambda done: move(done, what, 0.0)
+    with _patient_bar(total) as update:
+        yield lambda done: update(done, what, 0.0)
 
 
 @contextmanager
@@ -148,9 +148,9 @@ def _patient_bar(total: float) -> Iterator[Callable[[float, str, float], None]]:
     )
     task = bar.add_task("", total=total)
 
-    def move(done: float, what: str, running: float) -> None:
+    def update(done: float, what: str, running: float) -> None:
         outlook.advance(done, running)
         bar.update(task, description=what, total=outlook.total, refresh=True)
 
     with bar, heard_by(outlook):
-        yield move
+        yield update

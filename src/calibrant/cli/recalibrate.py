@@ -43,11 +43,11 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, say_page, say_written, write_text
+from calibrant.cli.write import check_files, print_line, print_text, print_written, write_text
 
 if TYPE_CHECKING:
-    from calibrant._base.stages import Tell
-    from calibrant.data.labels import Labels, Told
+    from calibrant._base.stages import StageReporter
+    from calibrant.data.labels import LabelMeanings, Labels
     from calibrant.data.paths import Files
     from calibrant.groups import GroupRecalibration
     from calibrant.inputs import Roles
@@ -139,12 +139,12 @@ def recalibrate(
     dialect_of(dialect)
     _ = out is None or check_output(out)
     groups = names_of(by, "--by") or []
-    asked = Roles(
+    requested = Roles(
         prediction, outcome, weight, cluster, groups, time, count, positives,
         prediction_sum=prediction_sum,
     )  # fmt: skip
     how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
-    opened = context.with_resource(tables_of(files, asked, how))
+    opened = context.with_resource(tables_of(files, requested, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
     if not opened.percent and not how.logits:
         scale = PredictionScale.UNIT  # of a log, whose confidences are probabilities by now
@@ -165,20 +165,22 @@ def recalibrate(
     assumed: list[str] = []
     if base_rate is not None:
         labels = Labels.of(pos_label, neg_label, na_label)
-        fitted, told, dropped, assumed = _shifted(found, roles, labels, reading, base_rate)
+        fitted, meanings, dropped, assumed = _shifted(found, roles, labels, reading, base_rate)
     elif named is not None:
         roles = replace(roles, by=None, classes=named)
-        with progress(STAGES) as tell:
-            choice, told, dropped = _of_classes(found, roles, reading, options, tell)
+        with progress(STAGES) as report_stage:
+            choice, meanings, dropped = _of_classes(found, roles, reading, options, report_stage)
     else:
         decision = None if task is None else DecisionTask.from_file(task)
         labels = Labels.of(pos_label, neg_label, na_label)
         options |= {"task": decision, "pairs": pairs}
-        with progress(STAGES) as tell:
-            choice, told, dropped = _of_two(found, roles, labels, reading, options, tell)
+        with progress(STAGES) as report_stage:
+            choice, meanings, dropped = _of_two(
+                found, roles, labels, reading, options, report_stage
+            )
     if choice is not None:
         fitted = choice.calibrator
-    notes = (*reading_notes(found, told, dropped), *assumed, *_taught(choice, out))
+    notes = (*reading_notes(found, meanings, dropped), *assumed, *_in_sample_notes(choice, out))
     sentence = fitted.sentence if choice is None else choice_text(choice)
     # All texts come first: a calibrator that cannot be written must not leave some files behind.
     fitted = fitted.with_scale(scale.value)
@@ -187,18 +189,18 @@ def recalibrate(
         (calibrator_file, fitted.to_json),
         (sql, lambda: _commented(fitted, prediction, table, column, dialect_of(dialect))),
         (python, fitted.to_python),
-        (json_path, lambda: _judged(choice, fitted, dropped, reading_notes(found, told))),
+        (json_path, lambda: _judged(choice, fitted, dropped, reading_notes(found, meanings))),
     ]
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
         _write_rows(fitted, found, out, prediction, column)
-    _write_and_say(written_texts, written, sentence, notes)
+    _write_and_print(written_texts, written, sentence, notes)
 
 
-def _write_and_say(
+def _write_and_print(
     texts: list[tuple[str, str]],
     written: Mapping[str, str | None],
-    said: str,
+    page: str,
     notes: Sequence[str],
 ) -> None:
     """Write the texts, then speak, because a reader may stop listening.
@@ -208,10 +210,10 @@ def _write_and_say(
     for text, path in texts:
         write_text(text, path)
     if "-" not in written.values():
-        say_page(said)
+        print_text(page)
         for note in notes:
-            say(f"note: {note}")
-        say_written(dict(zip(WRITTEN, written.values(), strict=True)))
+            print_line(f"note: {note}")
+        print_written(dict(zip(WRITTEN, written.values(), strict=True)))
 
 
 def _write_rows(fitted: Calibrator, files: Files, out: str, prediction: str, column: str) -> None:
@@ -219,8 +221,8 @@ def _write_rows(fitted: Calibrator, files: Files, out: str, prediction: str, col
     from calibrant._base.writing import drafted
     from calibrant.recalibration import apply_to_files
 
-    with progress(["writing"]) as tell, drafted(out) as draft:
-        tell("writing")
+    with progress(["writing"]) as report_stage, drafted(out) as draft:
+        report_stage("writing")
         apply_to_files(fitted, files, draft, prediction=prediction, column=column)
 
 
@@ -231,12 +233,14 @@ def _judged(
     notes: object,
 ) -> str:
     """Write the judgement as JSON."""
-    told_of = {} if choice is None else choice.as_dict()
-    shown = {"schema": 1, **told_of, "calibrator": fitted.to_dict()}
+    described = {} if choice is None else choice.as_dict()
+    shown = {"schema": 1, **described, "calibrator": fitted.to_dict()}
     return json.dumps(shown | {"dropped": dropped, "notes": notes}, allow_nan=False)
 
 
-def _taught(choice: Recalibration | GroupRecalibration | None, out: str | None) -> list[str]:
+def _in_sample_notes(
+    choice: Recalibration | GroupRecalibration | None, out: str | None
+) -> list[str]:
     """Warn of a file that will look better than fresh rows."""
     if choice is None or out is None or choice.unchanged:
         return []
@@ -245,7 +249,7 @@ def _taught(choice: Recalibration | GroupRecalibration | None, out: str | None) 
 
 def _shifted(
     files: Files, roles: Roles, labels: Labels, reading: dict[str, Any], base_rate: float
-) -> tuple[Calibrator, Told | None, int, list[str]]:
+) -> tuple[Calibrator, LabelMeanings | None, int, list[str]]:
     """Shift odds from the base rate of the rows to another one; nothing is judged.
 
     Where there is no column of outcomes, the mean prediction stands for their base rate.
@@ -264,14 +268,14 @@ def _shifted(
     parts = roles.parts()
     if unknown:
         parts = {name: Part.NUMBER for name in parts if name != roles.outcome}
-    columns, told = read_columns(files, parts, labels)
+    columns, meanings = read_columns(files, parts, labels)
     outcome = roles.prediction if unknown else roles.outcome
     rows = prepare(columns, roles.prediction, outcome, may_miss=[], **reading)
     weight = None if roles.weight is None else rows.columns[str(roles.weight)]
     happened = rows.prediction if unknown else rows.outcome
     notes = ["no column 'outcome': the mean prediction is taken for the base rate of these rows"]
     fitted = shift.fit(rows.prediction, happened, weight)
-    return fitted, told, rows.dropped, notes if unknown else []
+    return fitted, meanings, rows.dropped, notes if unknown else []
 
 
 def _are_sums(roles: Roles) -> bool:
@@ -285,45 +289,49 @@ def _of_two(
     labels: Labels,
     reading: dict[str, Any],
     options: dict[str, Any],
-    tell: Tell,
-) -> tuple[Recalibration | GroupRecalibration, Told | None, int]:
+    report_stage: StageReporter,
+) -> tuple[Recalibration | GroupRecalibration, LabelMeanings | None, int]:
     """Choose a calibrator of two outcomes, with patches if columns of groups are named."""
     from calibrant.data.files import read_columns
     from calibrant.groups import recalibrate_by_group
     from calibrant.inputs import prepare, read
     from calibrant.recalibration import choice_of_probabilities
 
-    tell("reading")
+    report_stage("reading")
     pairs = options.pop("pairs")
     if _are_sums(roles):
         source = read(files, None, roles, labels=labels, **reading)
-        tell("choosing a calibrator")
+        report_stage("choosing a calibrator")
         return choice_of_probabilities(source.joint, **options), None, source.dropped
     groups = cast("list[str]", roles.by)
-    listed, told = read_columns(files, roles.parts(), labels)
+    listed, meanings = read_columns(files, roles.parts(), labels)
     forecasts = prepare(listed, roles.prediction, roles.outcome, may_miss=groups, **reading)
     columns = forecasts.columns
-    beside = {"sample_weight": roles.weight, "clusters": roles.clusters, "time": roles.time}
-    options |= {n: columns[str(c)] for n, c in beside.items() if c is not None}
+    extra = {"sample_weight": roles.weight, "clusters": roles.clusters, "time": roles.time}
+    options |= {n: columns[str(c)] for n, c in extra.items() if c is not None}
     rows = (forecasts.outcome, forecasts.prediction)
-    tell("choosing a calibrator")
+    report_stage("choosing a calibrator")
     if groups:
         by = {name: columns[name] for name in groups}
-        return recalibrate_by_group(*rows, by, pairs=pairs, **options), told, forecasts.dropped
-    return choice_of_probabilities(*rows, **options), told, forecasts.dropped
+        return recalibrate_by_group(*rows, by, pairs=pairs, **options), meanings, forecasts.dropped
+    return choice_of_probabilities(*rows, **options), meanings, forecasts.dropped
 
 
 def _of_classes(
-    files: Files, roles: Roles, reading: dict[str, Any], options: dict[str, Any], tell: Tell
-) -> tuple[Recalibration | GroupRecalibration, Told | None, int]:
+    files: Files,
+    roles: Roles,
+    reading: dict[str, Any],
+    options: dict[str, Any],
+    report_stage: StageReporter,
+) -> tuple[Recalibration | GroupRecalibration, LabelMeanings | None, int]:
     """Choose a calibrator of classes."""
     from calibrant.inputs import read
     from calibrant.recalibration import choice_of_probabilities
 
-    tell("reading")
+    report_stage("reading")
     source = read(files, None, roles, **reading)
     options |= {"clusters": source.clusters, "time": source.times}
-    tell("choosing a calibrator")
+    report_stage("choosing a calibrator")
     return choice_of_probabilities(source.classes, **options), None, source.dropped
 
 
@@ -335,7 +343,7 @@ def _commented(
         fitted.scale_
     ]
     returns = "a probability in [0, 1]" if fitted.classes_ is None else "probabilities in [0, 1]"
-    said = kind.comment(f"{fitted.sentence} Takes {takes}, returns {returns}.")
+    comment = kind.comment(f"{fitted.sentence} Takes {takes}, returns {returns}.")
     columns = prediction if fitted.classes_ is None else None
     text = fitted.to_sql(columns, table=table, name=column, dialect=kind.name)
-    return f"{said}\n{text}"
+    return f"{comment}\n{text}"

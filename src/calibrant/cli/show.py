@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from calibrant.cli.write import is_terminal, say, say_written
+from calibrant.cli.write import is_terminal, print_line, print_written
 
 if TYPE_CHECKING:
     from calibrant.report import Audit, Line, RecalibrateCommand
@@ -47,15 +47,15 @@ def show_screen(
         notes=not decided,
     )
     for text in before:
-        say(text)
+        print_line(text)
     for line in lines:
-        say(*_painted(line, result.summary.state))
-    say_written(files)
+        print_line(*_painted(line, result.summary.state))
+    print_written(files)
     if decided:
-        say("")
+        print_line("")
     for sentence in decided:
         for line in sentence_lines(f"note: {sentence}", min(width, COLUMNS)):
-            say(*_painted(line, result.verdict.state))
+            print_line(*_painted(line, result.verdict.state))
 
 
 def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:
@@ -67,8 +67,8 @@ def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:
     }
     last = line[-1:] and len(line) - 1
     pieces = [
-        (piece.text.rstrip() if place == last else piece.text, looks.get(piece.style, {}))
-        for place, piece in enumerate(line)
+        (piece.text.rstrip() if index == last else piece.text, looks.get(piece.style, {}))
+        for index, piece in enumerate(line)
     ]
     return pieces if _is_coloured() else [(text, {}) for text, _ in pieces]
 
@@ -131,10 +131,10 @@ def _shared(context: typer.Context, name: str, left_out: set[str]) -> list[str]:
     words: list[str] = []
     for parameter in context.command.params:
         option, value = parameter.opts[0], context.params.get(parameter.name or "")
-        given = context.get_parameter_source(parameter.name or "")
-        if option not in known or option in left_out or given is None:
+        origin = context.get_parameter_source(parameter.name or "")
+        if option not in known or option in left_out or origin is None:
             continue
-        if given.name == "COMMANDLINE" and option.startswith("--"):
+        if origin.name == "COMMANDLINE" and option.startswith("--"):
             values = value if isinstance(value, list | tuple) else [value]
             words += [option] if value is True else [w for v in values for w in (option, f"{v}")]
     return words

@@ -1,4 +1,4 @@
-"""What the library says about its arguments, said about the options of the command line."""
+"""Messages of the library about its arguments, as messages about options."""
 
 from __future__ import annotations
 

@@ -66,14 +66,14 @@ def write_text(text: str, path: str) -> None:
     write_whole(path, text if text.endswith("\n") else text + "\n")
 
 
-def say_written(files: Mapping[str, str | None]) -> None:
+def print_written(files: Mapping[str, str | None]) -> None:
     """Name every file that a command wrote, by what it holds."""
     for what, path in files.items():
         if path not in {None, STANDARD}:
-            say(f"{what}: {path}")
+            print_line(f"{what}: {path}")
 
 
-def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
+def print_line(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
     """Print one line on standard output; what came with the data cannot act on the terminal.
 
     Pieces of a line may have a look, as `typer.style` takes it. A terminal gets thin spaces.
@@ -89,10 +89,10 @@ def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
     typer.echo("".join(written))
 
 
-def say_page(text: str) -> None:
+def print_text(text: str) -> None:
     """Print text of several lines, none of which the data may have begun (`words.page`)."""
     for line in text.split("\n"):
-        say(line)
+        print_line(line)
 
 
 def is_terminal() -> bool:

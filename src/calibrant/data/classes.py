@@ -40,18 +40,18 @@ def read_probabilities(
     y_proba: object, tolerance: float | None, *, logits: bool
 ) -> tuple[Floats, int, float]:
     """Return the table, how many entries were clipped, and how far from one a row sums at most."""
-    given = read_table(y_proba, "y_proba")
-    table = read_numbers(given, "y_proba")
-    if given.shape[1] < 2:
+    raw = read_table(y_proba, "y_proba")
+    table = read_numbers(raw, "y_proba")
+    if raw.shape[1] < 2:
         raise InvalidForecastsError(
-            "@y_proba must have one column per class, at least two", f"shape {given.shape}"
+            "@y_proba must have one column per class, at least two", f"shape {raw.shape}"
         )
-    if given.shape[0] == 0:
+    if raw.shape[0] == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
     _refuse_missing_rows(table)
     if check_flag("logits", logits):
         return _softmax(table), 0, 0.0
-    size = given.dtype.itemsize if given.dtype.kind == "f" else 8
+    size = raw.dtype.itemsize if raw.dtype.kind == "f" else 8
     clip = CLIP_FLOAT32 if size < 8 else CLIP_FLOAT64
     clipped = 0
     if table.min() < 0 or table.max() > 1:
@@ -85,10 +85,10 @@ def column_order(values: object, classes: tuple[Any, ...]) -> Indices | None:
     columns = named_columns(values)
     if columns is None or tuple(columns) == classes:
         return None
-    place = {class_text(name): i for i, name in enumerate(columns)}
+    index = {class_text(name): i for i, name in enumerate(columns)}
     alike = _alike(columns, classes)
     if are_numbered(columns):
-        if not alike or list(place) == list(map(class_text, classes)):
+        if not alike or list(index) == list(map(class_text, classes)):
             return None
         raise InvalidForecastsError(  # names, or just numbers of the columns
             "@classes must stand in the order of the columns of @y_proba",
@@ -101,7 +101,7 @@ def column_order(values: object, classes: tuple[Any, ...]) -> Indices | None:
             f"columns {_shown(columns)} for the classes {_shown(classes)}",
             "rename the columns, or pass them without names in the order of the classes",
         )
-    return np.array([place[class_text(name)] for name in classes], dtype=np.intp)
+    return np.array([index[class_text(name)] for name in classes], dtype=np.intp)
 
 
 def _alike(columns: Sequence[Any], classes: Sequence[Any]) -> bool:

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 
 from calibrant.data.frames import Frame, fetched, fetched_value, plainly_named
 from calibrant.data.hints import number_hint
-from calibrant.data.labels import MOST_LABELS, Labels, Told
+from calibrant.data.labels import MOST_LABELS, LabelMeanings, Labels
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
@@ -55,11 +55,11 @@ class Columns:
     def __post_init__(self) -> None:
         for part, name in self.names().items():  # columns of pandas may have numbers for names
             object.__setattr__(self, part, str(name))
-        given = set(self.names())
-        of_rows = given - {"weight"} == {"prediction", "outcome"}
+        present = set(self.names())
+        of_rows = present - {"weight"} == {"prediction", "outcome"}
         of_cells = (
-            given - {"prediction", "prediction_sum"} == {"count", "positives"}
-            and len(given) == 3
+            present - {"prediction", "prediction_sum"} == {"count", "positives"}
+            and len(present) == 3
             and self.pos_label is None
             and self.neg_label is None
         )
@@ -67,7 +67,7 @@ class Columns:
             raise InvalidOptionError(
                 "columns must be those of rows (prediction, outcome, perhaps weight) or those of "
                 "aggregates (prediction or @prediction_sum, count, positives)",
-                ", ".join(sorted(given)) or "none",
+                ", ".join(sorted(present)) or "none",
             )
         if not 0 <= self.width <= 1:
             raise InvalidOptionError("width must be between 0 and 1", f"{self.width}")
@@ -115,28 +115,30 @@ def is_text(dtype: nw.dtypes.DType) -> bool:
     return dtype in {nw.String, nw.Categorical} or isinstance(dtype, nw.Enum)
 
 
-def known_outcomes(frame: Frame, name: str, labels: Labels) -> tuple[Frame, Told]:
-    """Replace labels by 1, 0 and null; tell what became of each."""
+def known_outcomes(frame: Frame, name: str, labels: Labels) -> tuple[Frame, LabelMeanings]:
+    """Replace labels by 1, 0 and null; report what each means."""
     with plainly_named(frame) as (plain, names):
-        known, told = _known_outcomes(plain, names.get(name, name), labels, f"column {name!r}")
-    return known.rename({new: old for old, new in names.items()}), told
+        known, meanings = _known_outcomes(plain, names.get(name, name), labels, f"column {name!r}")
+    return known.rename({new: old for old, new in names.items()}), meanings
 
 
-def _known_outcomes(frame: Frame, name: str, labels: Labels, what: str) -> tuple[Frame, Told]:
+def _known_outcomes(
+    frame: Frame, name: str, labels: Labels, what: str
+) -> tuple[Frame, LabelMeanings]:
     label = nw.col(name)
     if is_text(frame.collect_schema()[name]):
         label = label.cast(nw.String)
     counted = frame.select(label=label).group_by("label").agg(nw.len().alias("rows"))
     table = fetched(counted.head(MOST_LABELS), labels=["label"])
     counts = dict(zip(table["label"], map(int, table["rows"]), strict=True))
-    told = labels.told(counts, what, strict=False)
+    meanings = labels.meanings(counts, what, strict=False)
     unknown = label.is_null()
-    if told.missing:
-        unknown = unknown | label.is_in(list(told.missing))
+    if meanings.missing:
+        unknown = unknown | label.is_in(list(meanings.missing))
     outcome = label
     if labels.positive is not None:
-        outcome = label.is_in(list(told.ones)) if told.ones else label != label  # noqa: PLR0124
-    return frame.with_columns(nw.when(~unknown).then(outcome).alias(name)), told
+        outcome = label.is_in(list(meanings.ones)) if meanings.ones else label != label  # noqa: PLR0124
+    return frame.with_columns(nw.when(~unknown).then(outcome).alias(name)), meanings
 
 
 def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> None:

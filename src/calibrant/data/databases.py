@@ -20,18 +20,18 @@ KINDS = {
 
 def attach(connection: duckdb.DuckDBPyConnection, database: str) -> None:
     """Attach a database for reading, and look for tables there first."""
-    scheme, _, place = database.partition(":")
+    scheme, _, location = database.partition(":")
     kind = KINDS.get(scheme)
     if kind is None:
-        place = database
+        location = database
     elif kind == "sqlite":
-        place = place.removeprefix("//")
-    elif place.startswith("//"):
-        place = database
+        location = location.removeprefix("//")
+    elif location.startswith("//"):
+        location = database
     if kind is not None:
         _load_packaged(connection, f"{kind}_scanner")
     options = "read_only" if kind is None else f"type {kind}, read_only"
-    quoted = place.replace("'", "''")
+    quoted = location.replace("'", "''")
     connection.execute(f"attach '{quoted}' as forecasts ({options})")
     connection.execute("use forecasts")
 

@@ -21,7 +21,7 @@ from calibrant._base.words import count_text
 from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach, first_row
 from calibrant.data.frames import as_values
-from calibrant.data.labels import Labels, Told, shown
+from calibrant.data.labels import LabelMeanings, Labels, shown
 from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
@@ -330,7 +330,7 @@ def opened(
     *,
     memory_limit: str | None = None,
     progress: bool | None = None,
-) -> Iterator[tuple[duckdb.DuckDBPyRelation, Told | None]]:
+) -> Iterator[tuple[duckdb.DuckDBPyRelation, LabelMeanings | None]]:
     """Open files as a relation that is read only when and as far as it is used.
 
     Parameters
@@ -349,16 +349,16 @@ def opened(
 
     Yields
     ------
-    tuple of relation and Told or None
+    tuple of relation and LabelMeanings or None
         The columns, and what became of their labels if a positive one was named.
     """
     limits: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
     with opened_table(paths, list(parts), **limits) as table:
-        read, told = table.read_as(parts, labels)
+        read, meanings = table.read_as(parts, labels)
         selected = ", ".join(f"{text} as {quoted(name)}" for name, text in read.items())
         with numbers_explained(table, parts, labels):
             query = f"select {selected} from {table.source}"  # noqa: S608
-            yield table.connection.from_query(query), told
+            yield table.connection.from_query(query), meanings
 
 
 @contextmanager
@@ -411,7 +411,7 @@ def queried(
 
 def read_columns(
     paths: Paths, parts: Mapping[str, Part], labels: Labels = NO_LABELS
-) -> tuple[dict[str, npt.NDArray[Any]], Told | None]:
+) -> tuple[dict[str, npt.NDArray[Any]], LabelMeanings | None]:
     """Read some columns of files of one kind; missing values stay missing.
 
     Parameters
@@ -421,12 +421,12 @@ def read_columns(
 
     Returns
     -------
-    tuple of dict of str to array, and Told or None
+    tuple of dict of str to array, and LabelMeanings or None
         Numbers as numpy arrays, columns with missing values as masked arrays; and what became of
         labels.
     """
-    with opened(paths, parts, labels, progress=False) as (relation, told):
-        return dict(relation.fetchnumpy()), told
+    with opened(paths, parts, labels, progress=False) as (relation, meanings):
+        return dict(relation.fetchnumpy()), meanings
 
 
 def without_missing(
@@ -464,9 +464,9 @@ def _configure(
     connection.execute("set TimeZone = 'UTC'")
     # DuckDB draws on standard output.
     shown = sys.stdout.isatty() and sys.stderr.isatty() if progress is None else progress
-    asked = somebody_waits()
-    connection.execute(f"set enable_progress_bar = {str(shown or asked).lower()}")
-    if asked:  # they draw a bar of their own
+    waiting = somebody_waits()
+    connection.execute(f"set enable_progress_bar = {str(shown or waiting).lower()}")
+    if waiting:  # they draw a bar of their own
         connection.execute("set enable_progress_bar_print = false")
 
 
@@ -496,9 +496,9 @@ def _explained(what: str) -> Iterator[None]:
         if ragged is not None:
             line, expected, found = ragged.groups()
             file = FILE.search(text)
-            place = f"{Path(file[1]).name}, line {line}" if file else f"line {line}"
+            location = f"{Path(file[1]).name}, line {line}" if file else f"line {line}"
             raise InvalidForecastsError(
-                f"{place}: {count_text(int(found), 'column')}, expected {expected}"
+                f"{location}: {count_text(int(found), 'column')}, expected {expected}"
             ) from error
         if "state machine" in text:
             raise InvalidForecastsError(

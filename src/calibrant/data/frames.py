@@ -88,8 +88,8 @@ def plainly_named(frame: Frame) -> Iterator[tuple[Frame, Mapping[str, str]]]:
     """
     names = frame.collect_schema().names() if frame.implementation.is_duckdb() else []
     plain = {
-        name: f"calibrant_column_{place}"
-        for place, name in enumerate(names)
+        name: f"calibrant_column_{index}"
+        for index, name in enumerate(names)
         if not name.isidentifier()
     }
     if plain:
@@ -171,9 +171,9 @@ def column_has_zone(native: object, name: str) -> bool:
     frame = as_frame(native)
     if getattr(frame.collect_schema()[name], "time_zone", None) is not None:
         return True
-    held = frame.to_native()
-    of_pandas = hasattr(type(held), "iloc")  # narwhals knows no zones of pandas but UTC
-    return of_pandas and getattr(held[name].dtype, "tz", None) is not None
+    unwrapped = frame.to_native()
+    of_pandas = hasattr(type(unwrapped), "iloc")  # narwhals knows no zones of pandas but UTC
+    return of_pandas and getattr(unwrapped[name].dtype, "tz", None) is not None
 
 
 def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:

@@ -138,9 +138,9 @@ def _row_labels(arguments: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
             labels = value.index  # type: ignore[attr-defined]
             yield name, labels.compute() if hasattr(type(labels), "compute") else labels
         elif isinstance(value, Mapping):
-            yield from _row_labels({f"{name}[{key!r}]": held for key, held in value.items()})
+            yield from _row_labels({f"{name}[{key!r}]": item for key, item in value.items()})
         elif isinstance(value, list | tuple) and value and hasattr(type(value[0]), "iloc"):
-            yield from _row_labels({f"{name}[{i}]": held for i, held in enumerate(value)})
+            yield from _row_labels({f"{name}[{i}]": item for i, item in enumerate(value)})
 
 
 def _refuse_labels_of(first: tuple[str, Any], second: tuple[str, Any]) -> None:

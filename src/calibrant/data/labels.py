@@ -39,7 +39,7 @@ class Labels:
             )
         return labels
 
-    def told(self, counts: Mapping[Any, int], column: str, *, strict: bool) -> Told:
+    def meanings(self, counts: Mapping[Any, int], column: str, *, strict: bool) -> LabelMeanings:
         """Decide what each label that was found means.
 
         Parameters
@@ -50,7 +50,7 @@ class Labels:
             Where they were found.
         strict : bool
             Whether more than two labels are refused unless the negatives are named: files may hold
-            labels that nobody thought of, while the caller of an array asks for one against all.
+            labels that nobody thought of, while the caller with an array wants one against all.
         """
         if len(counts) >= MOST_LABELS:
             raise InvalidForecastsError(
@@ -62,7 +62,7 @@ class Labels:
         zeros = [label for label in found if _among(label, self.negative)]
         self._refuse_two_meanings(ones, zeros, missing)
         if self.positive is None:
-            return Told({}, {}, {label: counts[label] for label in missing})
+            return LabelMeanings({}, {}, {label: counts[label] for label in missing})
         rest = [label for label in found if label not in [*ones, *zeros, *missing]]
         if not ones and len(found) > len(missing) + 1:
             raise InvalidForecastsError(
@@ -79,13 +79,13 @@ class Labels:
                 "name the labels that mean 0 with @neg_label, and those that mean missing with "
                 "@na_label",
             )
-        return Told(
+        return LabelMeanings(
             *({label: counts[label] for label in part} for part in (ones, zeros + rest, missing))
         )
 
     def _refuse_two_meanings(self, *parts: Sequence[object]) -> None:
-        given = [label for part in parts for label in part]
-        twice = [label for label in given if given.count(label) > 1]
+        named = [label for part in parts for label in part]
+        twice = [label for label in named if named.count(label) > 1]
         if twice:
             raise InvalidOptionError(
                 "a label must mean one of 1 (@pos_label), 0 (@neg_label) and missing (@na_label)",
@@ -94,8 +94,8 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Labels by what they became, with their numbers of rows."""
+class LabelMeanings:
+    """Labels by what they mean, with their numbers of rows."""
 
     ones: dict[Any, int]
     zeros: dict[Any, int]

@@ -36,8 +36,8 @@ REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 class Files:
     """Files on this machine that can be read more than once, each of them once."""
 
-    given: tuple[str, ...]
-    """What the caller named."""
+    requested: tuple[str, ...]
+    """Paths and patterns as the caller passed them."""
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     """Sentences on how they were read: files that were named more than once, logs."""
@@ -66,17 +66,17 @@ def settled(paths: Paths) -> Iterator[Files]:
     if isinstance(paths, Files):
         yield paths
         return
-    given = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    if given.count(STANDARD_INPUT) > 1:
+    requested = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if requested.count(STANDARD_INPUT) > 1:
         raise InvalidForecastsError(
-            "standard input can be read once", f"{given.count(STANDARD_INPUT)} times -"
+            "standard input can be read once", f"{requested.count(STANDARD_INPUT)} times -"
         )
     with ExitStack() as stack:
         try:
-            found = [name for path in given for name in _meant(path, stack)]
+            found = [name for path in requested for name in _meant(path, stack)]
             for name in found:
                 _refuse_damaged(Path(name))
-            files = Files(tuple(dict.fromkeys(given)), *_each_once(found))
+            files = Files(tuple(dict.fromkeys(requested)), *_each_once(found))
         except OSError as error:
             if error.filename is None:  # explained already, or a copy that could not be made
                 raise
@@ -95,17 +95,17 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
         )
     if not path.strip():
         raise InvalidForecastsError("a file must have a name", repr(path))
-    place = Path(path)
-    kind = UNREAD.get(place.suffix.lower())
+    location = Path(path)
+    kind = UNREAD.get(location.suffix.lower())
     if kind is not None:
         raise InvalidForecastsError(f"{path}: {kind[0]} are not read", hint=kind[1])
-    if place.is_dir():
+    if location.is_dir():
         return _globbed(f"{escape(path)}/**/*.parquet", path)
-    if not place.exists():
+    if not location.exists():
         return _globbed(path, path)
-    if place.is_file() and not path.startswith("/dev/"):
+    if location.is_file() and not path.startswith("/dev/"):
         return [path]
-    return [stack.enter_context(_copy_of(stack.enter_context(place.open("rb")), path))]
+    return [stack.enter_context(_copy_of(stack.enter_context(location.open("rb")), path))]
 
 
 def _globbed(pattern: str, path: str) -> list[str]:

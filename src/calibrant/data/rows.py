@@ -55,7 +55,7 @@ MOST_TIED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RawRows:
     """Predictions, outcomes and weights as contiguous arrays of equal length, not yet checked."""
 
     prediction: Floats
@@ -72,7 +72,7 @@ class Given:
         y_proba: object,
         sample_weight: object = None,
         pos_label: object = None,
-    ) -> Given:
+    ) -> RawRows:
         """Coerce what the caller holds; values are checked by the pass that uses them."""
         if are_grids(y_true, y_proba):
             y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
@@ -121,7 +121,7 @@ class Rows:
     weight: Floats | None
     """Not negative; None where all rows weigh the same."""
     clipped: int = 0
-    """Predictions that lay outside [0, 1] by a rounding error and were moved to its end."""
+    """Predictions that lay outside [0, 1] by a rounding error and were set to its end."""
     whole: bool = False
     """Whether predictions came as whole numbers or truth values, as labels do."""
     upper: Floats | None = None
@@ -139,7 +139,7 @@ class Rows:
         pos_label: object = None,
     ) -> Rows:
         """Coerce and check probabilities and outcomes."""
-        return Given.read(y_true, y_proba, sample_weight, pos_label).checked()
+        return RawRows.read(y_true, y_proba, sample_weight, pos_label).checked()
 
     @classmethod
     def of_kind(
@@ -218,8 +218,8 @@ class Rows:
         return self.kind.losses(self.prediction, self.outcome, self.upper)
 
     @cached_property
-    def place(self) -> Floats:
-        """What forecasts are told apart by: the forecast, or the width of an interval."""
+    def coordinate(self) -> Floats:
+        """What distinguishes forecasts: the forecast, or the width of an interval."""
         if self.upper is None:
             return self.prediction
         # Intervals of one width differ by the rounding errors of their ends, which are no width.
@@ -231,7 +231,7 @@ class Rows:
     @cached_property
     def position(self) -> Floats:
         """Where each forecast lies in the range of forecasts, in [0, 1]."""
-        return self.scale.positions(self.place)
+        return self.scale.positions(self.coordinate)
 
     @cached_property
     def scaled_residual(self) -> Floats:
@@ -382,13 +382,13 @@ def predictions_alone(y_proba: object, unit: float = 1.0, pos_label: object = No
     if not np.ndim(as_array(y_proba, "y_proba")):
         raise InvalidForecastsError("@y_proba must have one entry per row", "a single number")
     prediction, clip, _ = _as_predictions(y_proba, pos_label)
-    given = Given(
+    raw = RawRows(
         prediction / unit if unit != 1 else prediction, np.zeros(prediction.size), None, clip
     )
-    _check_lengths(given.prediction, given.outcome, None)
-    low, high = float(given.prediction.min()), float(given.prediction.max())
+    _check_lengths(raw.prediction, raw.outcome, None)
+    low, high = float(raw.prediction.min()), float(raw.prediction.max())
     sound = low >= 0 and high <= 1  # not for NaN
-    return given.prediction if sound else given.checked().prediction
+    return raw.prediction if sound else raw.checked().prediction
 
 
 def chances(log_odds: object) -> Floats:
@@ -404,8 +404,8 @@ def chances(log_odds: object) -> Floats:
             f"{count_text(int(wrong.sum()), 'infinite one')}",
             "forecasts of exactly 0 and 1 are given as probabilities",
         )
-    moved = expit(values.data)
-    return np.ma.array(moved, mask=values.mask) if values.mask.any() else moved
+    probabilities = expit(values.data)
+    return np.ma.array(probabilities, mask=values.mask) if values.mask.any() else probabilities
 
 
 def positive_column(values: object, pos_label: object = None) -> int:
@@ -452,7 +452,7 @@ def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float, 
     return as_floats(one_column(scores, "y_proba"), "y_proba"), clip, whole
 
 
-def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
+def _column_of_two(scores: npt.NDArray[Any], column: int) -> npt.NDArray[Any]:
     """P(1) of a (n, 2) array, after checking that the rows are distributions."""
     if scores.dtype.kind not in "biuf":
         scores = as_floats(scores, "y_proba")
@@ -465,7 +465,7 @@ def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
             f"{off.sum()} rows that do not, first row {row + 1}: {scores[row].tolist()}",
             "pass the column of the positive outcome alone",
         )
-    return scores[:, place]
+    return scores[:, column]
 
 
 def _as_outcomes(y_true: object, pos_label: object, prediction: Floats) -> Outcomes:
@@ -604,7 +604,7 @@ def range_hint(low: float, high: float) -> str:
     return "probabilities end at 1"
 
 
-def refuse_swap(rows: Given | Rows) -> None:
+def refuse_swap(rows: RawRows | Rows) -> None:
     """Refuse mean outcomes beside predictions that are labels, and warn if all are 0.0 or 1.0.
 
     Both are the likely sign of a swap, and the second may be certain forecasts of mean outcomes.

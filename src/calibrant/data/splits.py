@@ -92,7 +92,7 @@ def deal_clusters(cluster: Indices, count: int, rng: np.random.Generator) -> Ind
 def deal_in_time(time: npt.NDArray[Any], count: int) -> Indices:
     """Cut time into blocks of about equal size that follow each other; equal times stay together.
 
-    The first block is `EARLIEST`: it teaches and is not judged.
+    The first block is `EARLIEST`: it is used to fit and is not judged.
     """
     moments, code = np.unique(time, return_inverse=True)
     if moments.size < 2:
@@ -147,9 +147,9 @@ def hold_out(
     else:
         count = round(share * size)
         chosen = order[np.argpartition(rng.random(size), count)[:count]]
-    held = np.zeros(order.size, dtype=bool)
-    held[chosen] = True
-    return held
+    held_out = np.zeros(order.size, dtype=bool)
+    held_out[chosen] = True
+    return held_out
 
 
 def one_of_each(

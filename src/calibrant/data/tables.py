@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from calibrant.data.databases import first_row
 from calibrant.data.hints import number_hint, require_columns
-from calibrant.data.labels import MOST_LABELS, Labels, Told, number_of, refuse_missing_words, shown
+from calibrant.data.labels import (
+    MOST_LABELS,
+    LabelMeanings,
+    Labels,
+    number_of,
+    refuse_missing_words,
+    shown,
+)
 from calibrant.errors import InvalidForecastsError
 
 if TYPE_CHECKING:
@@ -110,16 +117,16 @@ class Table:
 
     def read_as(
         self, parts: Mapping[str, Part], labels: Labels
-    ) -> tuple[dict[str, str], Told | None]:
-        """Write each column as its part wants it; tell what its labels mean, if they are named."""
+    ) -> tuple[dict[str, str], LabelMeanings | None]:
+        """Write each column as its part wants it; return what its labels mean, if named."""
         self.require(list(parts))
         times = [name for name, part in parts.items() if part is Part.TIME]
         values = [name for name, part in parts.items() if part is Part.VALUE]
         found = self.found_types(times + values, times)
-        read, told = {}, None
+        read, meanings = {}, None
         for name, part in parts.items():
             if part is Part.OUTCOME:
-                read[name], told = self._outcome(name, labels)
+                read[name], meanings = self._outcome(name, labels)
             elif part is Part.NUMBER:
                 read[name] = self.number(name)
             elif part is Part.TEXT:
@@ -133,7 +140,7 @@ class Table:
                 read[name] = self._moments(name)
             else:
                 read[name] = self.value(name, found[name])
-        return read, told
+        return read, meanings
 
     def number(self, name: str) -> str:
         """Write a column as doubles, or as the numbers that the file says it holds."""
@@ -177,11 +184,11 @@ class Table:
         if self.typed or not names:
             return {name: self.types[name] for name in names}
         kinds = ["BIGINT", "DOUBLE", *(["BOOLEAN"] if flags else [])]
-        asked = [(name, kind) for name in names for kind in ["", "NESTED", *kinds]]
-        asked += [(name, kind) for name in times for kind in TIMES]
-        tests = ", ".join(f"count(*) filter ({self._test(*question)})" for question in asked)
+        questions = [(name, kind) for name in names for kind in ["", "NESTED", *kinds]]
+        questions += [(name, kind) for name in times for kind in TIMES]
+        tests = ", ".join(f"count(*) filter ({self._test(*question)})" for question in questions)
         answers = first_row(self.connection, f"select {tests} from {self.source}")  # noqa: S608
-        counts = dict(zip(asked, answers or (), strict=True))
+        counts = dict(zip(questions, answers or (), strict=True))
         found = {}
         for name in names:
             rows = counts[name, ""]
@@ -226,21 +233,21 @@ class Table:
             )
             raise InvalidForecastsError(f"column {name!r} must hold one value in each row", got)
 
-    def _outcome(self, name: str, labels: Labels) -> tuple[str, Told | None]:
+    def _outcome(self, name: str, labels: Labels) -> tuple[str, LabelMeanings | None]:
         if labels.positive is None:
             known = self._known(name, labels)
             return (f"cast({_truth(known)} as double)" if self._is_text(name) else known), None
         label = self._known(name, Labels())
         query = f"select {label}, count(*) from {self.source} group by 1 limit {MOST_LABELS}"  # noqa: S608
         counts = dict(self.connection.execute(query).fetchall())
-        told = labels.told(counts, f"column {name!r}", strict=True)
+        meanings = labels.meanings(counts, f"column {name!r}", strict=True)
         unknown = f"{label} is null"
-        if told.missing:
-            unknown += f" or {label} in ({', '.join(map(literal, told.missing))})"
+        if meanings.missing:
+            unknown += f" or {label} in ({', '.join(map(literal, meanings.missing))})"
         positive = "0"
-        if told.ones:
-            positive = f"cast({label} in ({', '.join(map(literal, told.ones))}) as tinyint)"
-        return f"case when {unknown} then null else {positive} end", told
+        if meanings.ones:
+            positive = f"cast({label} in ({', '.join(map(literal, meanings.ones))}) as tinyint)"
+        return f"case when {unknown} then null else {positive} end", meanings
 
     def _known(self, name: str, labels: Labels) -> str:
         """Write labels, NULL where a word for missing stands."""

@@ -18,7 +18,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measures.measurement import as_joint
 
-SIDES = ("worst", "best", "act", "wait", "half")
+TIE_RULES = ("worst", "best", "act", "wait", "half")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Curve:
         at = np.asarray(threshold, dtype=np.float64)
         if not ((at >= 0) & (at <= 1)).all():
             raise InvalidOptionError("thresholds must be in [0, 1]", f"{threshold}")
-        refuse_unknown("ties", ties, SIDES)
+        refuse_unknown("ties", ties, TIE_RULES)
         left, right = self._limits(at)
         if ties in {"worst", "best"}:
             return np.maximum(left, right) if ties == "worst" else np.minimum(left, right)

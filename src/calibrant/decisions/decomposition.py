@@ -247,8 +247,8 @@ def loss_decomposition(
     forecasts save 37.5 % of the uncertainty.
     """
     forecasts = Rows.of_kind(y_true, y_pred, kind, sample_weight=sample_weight)
-    asked = forecasts.kind
-    if asked.has_ends:
+    checked_kind = forecasts.kind
+    if checked_kind.has_ends:
         raise InvalidOptionError(
             "coverage has no loss of its own to decompose",
             "intervals",
@@ -258,9 +258,9 @@ def loss_decomposition(
     order = canonical_order(forecasts.prediction, forecasts.outcome, forecasts.weight)
     forecasts = forecasts.where(order)
     fit = isotonic_fit(forecasts)
-    best = np.full(len(forecasts), asked.best(forecasts.outcome, forecasts.weights))
+    best = np.full(len(forecasts), checked_kind.best(forecasts.outcome, forecasts.weights))
     loss, recalibrated, constant = (
-        forecasts.mean_of(asked.losses(forecast, forecasts.outcome))
+        forecasts.mean_of(checked_kind.losses(forecast, forecasts.outcome))
         for forecast in (forecasts.prediction, fit.at_rows, best)
     )
     return LossDecomposition(
@@ -268,7 +268,7 @@ def loss_decomposition(
         max(0.0, loss - recalibrated),  # less by a rounding error where nothing can be saved
         max(0.0, constant - recalibrated),
         constant,
-        asked.name,
-        asked.loss_name,
+        checked_kind.name,
+        checked_kind.loss_name,
         fit.pools,
     )

@@ -48,7 +48,7 @@ def _sigmoid(logit: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -logit)))
 
 
-def _coin_variance(logit: Floats) -> Floats:
+def _bernoulli_variance(logit: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -logit) - np.logaddexp(0.0, logit)))
 
 
@@ -59,7 +59,7 @@ def _log_odds(probability: Floats) -> Floats:
 
 
 SQUARED = DualLoss("squared", _half_square, _same, np.ones_like, _same, 1.0, 2.0)
-LOG = DualLoss("log", _softplus, _sigmoid, _coin_variance, _log_odds, 0.25)
+LOG = DualLoss("log", _softplus, _sigmoid, _bernoulli_variance, _log_odds, 0.25)
 
 
 def as_dual_loss(loss: str | DualLoss) -> DualLoss:

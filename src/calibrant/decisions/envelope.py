@@ -33,7 +33,7 @@ class Envelope:
     """The action that was named first of those that tie at each kink."""
     last: Indices
     """The one that was named last."""
-    reach: Floats
+    radius: Floats
     """How close to a kink a probability counts as being on it."""
 
     @property
@@ -45,20 +45,20 @@ class Envelope:
         """Find the best action at each probability; where some tie, the first or last named."""
         chosen = self.action[np.searchsorted(self.threshold, probability, side="right")]
         near = nearest(self.kink, probability)
-        tied = np.abs(probability - self.kink[near]) <= self.reach[near]
+        tied = np.abs(probability - self.kink[near]) <= self.radius[near]
         return np.where(tied, (self.first if ties == "first" else self.last)[near], chosen)
 
     def kinks_on(self, prediction: Floats) -> Floats:
-        """Move kinks to the nearest level where one is within reach."""
+        """Move kinks to the nearest level where one is within the radius."""
         level = prediction[nearest(prediction, self.kink)]
-        return np.where(np.abs(level - self.kink) <= self.reach, level, self.kink)
+        return np.where(np.abs(level - self.kink) <= self.radius, level, self.kink)
 
 
-def nearest(places: Floats, wanted: Floats) -> Indices:
-    """Index of the nearest of some ascending places."""
-    after = np.minimum(np.searchsorted(places, wanted), places.size - 1)
+def nearest(points: Floats, wanted: Floats) -> Indices:
+    """Index of the nearest of some ascending points."""
+    after = np.minimum(np.searchsorted(points, wanted), points.size - 1)
     before = np.maximum(after - 1, 0)
-    return np.where(np.abs(wanted - places[before]) < np.abs(places[after] - wanted), before, after)
+    return np.where(np.abs(wanted - points[before]) < np.abs(points[after] - wanted), before, after)
 
 
 def envelope_of(
@@ -77,14 +77,14 @@ def envelope_of(
     slope = payoffs[:, 1] - payoffs[:, 0]
     slack = tolerance * float(np.ptp(payoffs[action], axis=0).max())
     # A line comes closest to the envelope at the kinks whose slopes surround its own.
-    places = np.stack([np.searchsorted(slope[action], slope, side) for side in ("left", "right")])
-    best = action[np.minimum(places, action.size - 1)]
-    gaps = _expected(payoffs[best], kink[places]) - _expected(payoffs, kink[places])
+    closest = np.stack([np.searchsorted(slope[action], slope, side) for side in ("left", "right")])
+    best = action[np.minimum(closest, action.size - 1)]
+    gaps = _expected(payoffs[best], kink[closest]) - _expected(payoffs, kink[closest])
     tied = np.asarray(gaps <= slack)
     # The best lines touch their own kinks, whatever rounding did to their slopes.
     tied[:, action] = True
-    places[:, action] = np.arange(action.size), np.arange(1, action.size + 1)
-    ties_at = places[tied]
+    closest[:, action] = np.arange(action.size), np.arange(1, action.size + 1)
+    ties_at = closest[tied]
     named = np.broadcast_to(np.arange(len(payoffs)), tied.shape)[tied]
     first, last = np.full(kink.size, len(payoffs)), np.full(kink.size, -1)
     np.minimum.at(first, ties_at, named)

@@ -37,8 +37,8 @@ class CorrectionWitness:
     def corrected(self, prediction: object) -> Floats:
         """Corrected forecasts."""
         at = self.loss.dual(np.asarray(prediction, dtype=np.float64))
-        moved = self.loss.mean(at + np.interp(at, self.knot, self.shift))
-        return np.clip(moved, 0.0, 1.0)
+        shifted = self.loss.mean(at + np.interp(at, self.knot, self.shift))
+        return np.clip(shifted, 0.0, 1.0)
 
     def __call__(self, prediction: object) -> Floats:
         """Corrected forecasts less forecasts."""
@@ -113,7 +113,7 @@ def post_processing_gap(
     gain = _Gain(joint, dual, dual.dual(joint.prediction))
     shift, slack = _best_shift(gain)
     value = gain.of(shift)
-    smooth = gain.largest(gain.charges(np.zeros(len(joint)))) * dual.smoothness
+    smooth = gain.largest(gain.residual_mass(np.zeros(len(joint)))) * dual.smoothness
     low, high = value, value + slack
     if dual is SQUARED:
         low, high = rounding_bounds(joint, value, 4.0)
@@ -147,7 +147,7 @@ class _Gain:
         fall = psi(self.at) - psi(self.at + shift) + self.joint.outcome * shift
         return self.loss.scale * float(np.sum(self.joint.mass * fall))
 
-    def charges(self, shift: Floats) -> Floats:
+    def residual_mass(self, shift: Floats) -> Floats:
         """Slope of the gain in each level, per unit of scale."""
         return self.joint.mass * (self.joint.outcome - self.loss.mean(self.at + shift))
 
@@ -157,17 +157,17 @@ class _Gain:
         least = LEAST_CURVATURE * self.loss.smoothness
         return self.joint.mass * np.maximum(curvature, least)
 
-    def largest(self, charges: Floats) -> float:
-        """Largest sum of charges times an allowed shift: a smooth error on another scale."""
+    def largest(self, residual_mass: Floats) -> float:
+        """Largest sum of residual mass times an allowed shift: a smooth error on another scale."""
         smoothness = self.loss.smoothness
-        weightless = np.zeros_like(charges)
-        error: float = kernels.smooth_error(self.at, weightless, charges, smoothness)
+        weightless = np.zeros_like(residual_mass)
+        error: float = kernels.smooth_error(self.at, weightless, residual_mass, smoothness)
         return error / smoothness
 
     def newton(self, shift: Floats) -> Floats:
         """Best shift for the gain's second-order expansion."""
         curvature = self.curvature(shift)
-        linear = self.charges(shift) + curvature * shift
+        linear = self.residual_mass(shift) + curvature * shift
         fit = kernels.lipschitz_fit(self.at, linear, curvature, 1 / self.loss.smoothness)
         return np.asarray(fit)
 
@@ -179,8 +179,10 @@ def _best_shift(gain: _Gain) -> tuple[Floats, float]:
         return gain.newton(shift), 0.0
     best, least = shift, np.inf
     for _ in range(MOST_STEPS):
-        charges = gain.charges(shift)
-        slack = gain.loss.scale * max(0.0, gain.largest(charges) - float(charges @ shift))
+        residual_mass = gain.residual_mass(shift)
+        slack = gain.loss.scale * max(
+            0.0, gain.largest(residual_mass) - float(residual_mass @ shift)
+        )
         if slack < least:
             best, least = shift, slack
         if slack <= NARROW:

@@ -113,5 +113,5 @@ def _pooling_of(joint: Joint, pooling: AnyPooling) -> tuple[str, Pooling]:
 
 
 def _spread(joint: Joint, pools: Pooling) -> Floats:
-    place = np.searchsorted(pools.occupied, pools.pool_of(joint.prediction))
-    return pools.joint.outcome[place]
+    index = np.searchsorted(pools.occupied, pools.pool_of(joint.prediction))
+    return pools.joint.outcome[index]

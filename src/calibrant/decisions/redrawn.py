@@ -37,7 +37,7 @@ class RedrawnLosses:
     def of(
         cls,
         joint: Joint,
-        charges: Iterable[Floats],
+        residual_masses: Iterable[Floats],
         threshold: Floats,
         task: DecisionTask | None = None,
     ) -> RedrawnLosses:
@@ -47,7 +47,7 @@ class RedrawnLosses:
         ----------
         joint : Joint
             The rows.
-        charges : iterable of float array of shape (draws, levels)
+        residual_masses : iterable of float array of shape (draws, levels)
             Mass times residual of each level, for every draw of outcomes, in parts.
         threshold : float array
             Thresholds to read losses off, ascending.
@@ -56,14 +56,16 @@ class RedrawnLosses:
         """
         worst, at, lost, surprise = [], [], [], []
         slope = None if task is None else task.subgradient(joint.prediction)
-        for charge in (row for part in charges for row in part):
-            drawn = joint.with_positives(charge * joint.total + joint.weight * joint.prediction)
+        for residual_mass in (row for part in residual_masses for row in part):
+            drawn = joint.with_positives(
+                residual_mass * joint.total + joint.weight * joint.prediction
+            )
             pools = _isotonic(drawn)
             worst.append(worst_value(drawn, pools))
             at.append(_losses_at(drawn, pools, threshold))
             if task is not None:
                 lost.append(regret_of(drawn, task, TIES, pools))
-                surprise.append(float(charge @ slope))
+                surprise.append(float(residual_mass @ slope))
         return cls(
             np.array(worst),
             np.array(at),
@@ -79,7 +81,7 @@ def _isotonic(joint: Joint) -> RecalibratedJoint:
 
 
 def _losses_at(joint: Joint, pools: RecalibratedJoint, threshold: Floats) -> Floats:
-    sides = kernels.losses_at(
+    one_sided = kernels.losses_at(
         joint.prediction, joint.weight, joint.positives, *pools.pools, threshold
     )
-    return np.asarray(np.maximum(*sides) / joint.total)
+    return np.asarray(np.maximum(*one_sided) / joint.total)

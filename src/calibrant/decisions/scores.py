@@ -93,11 +93,11 @@ def _log(forecast: Floats) -> Losses:
 
 
 def _relative_entropy(chance: Floats, forecast: Floats) -> Floats:
-    """Divergence of Kullback and Leibler between two coins."""
+    """Divergence of Kullback and Leibler between two Bernoulli laws."""
 
-    def term(share: Floats, said: Floats) -> Floats:
+    def term(share: Floats, predicted: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(share > 0, share * (np.log(share) - np.log(said)), 0.0)
+            return np.where(share > 0, share * (np.log(share) - np.log(predicted)), 0.0)
 
     return np.maximum(0.0, term(chance, forecast) + term(1 - chance, 1 - forecast))
 
@@ -248,9 +248,9 @@ def mean_score(
     return mean if np.isfinite(mean) else mean_loss(Joint.from_rows(source), rule)
 
 
-def mean_of_rows(given: AnyRows, score: Score) -> float:
+def mean_of_rows(source: AnyRows, score: Score) -> float:
     """Mean loss over rows in any order: a mean needs no levels, and so no sort."""
-    total, rows = cells(given, 1)  # one cell: the pass checks the rows
+    total, rows = cells(source, 1)  # one cell: the pass checks the rows
     sums = []
     for start in range(0, rows.prediction.size, BLOCK):
         block = slice(start, start + BLOCK)

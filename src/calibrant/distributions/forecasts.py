@@ -313,14 +313,14 @@ class PredictiveDistributions:
         count, draws = whole("bins", bins, 2, 1000), enough_draws(draws, confidence)
         generator = as_generator(rng)
         value, share = self._shares(y_true, sample_weight, generator)
-        place = np.minimum((value * count).astype(np.intp), count - 1)
-        reach = band_of_bins(share, count, confidence, draws, generator)
+        cell = np.minimum((value * count).astype(np.intp), count - 1)
+        half_width = band_of_bins(share, count, confidence, draws, generator)
         return PitHistogram(
             np.arange(count + 1) / count,
-            np.asarray(np.bincount(place, share, count), dtype=np.float64),
+            np.asarray(np.bincount(cell, share, count), dtype=np.float64),
             1 / count,
-            max(0.0, 1 / count - reach),
-            min(1.0, 1 / count + reach),
+            max(0.0, 1 / count - half_width),
+            min(1.0, 1 / count + half_width),
             confidence,
             value.size,
         )

@@ -137,8 +137,8 @@ class QuantileColumns:
         row = np.arange(self.rows)
         low, high = self.values[row, left], self.values[row, right]
         width = np.where(high > low, high - low, 1.0)
-        place = np.where(inside, np.clip((threshold - low) / width, 0, 1), 0.5)
-        chance = ends[below] + place * (ends[below + 1] - ends[below])
+        fraction = np.where(inside, np.clip((threshold - low) / width, 0, 1), 0.5)
+        chance = ends[below] + fraction * (ends[below + 1] - ends[below])
         return np.asarray(1 - chance)
 
     def crps(self, y: Floats, *, fair: bool) -> Floats:
@@ -184,23 +184,23 @@ class DistributionFunction:
         """Integrate the squared distance to the step at the outcome, on both sides of it."""
         if fair:
             raise InvalidOptionError("the fair score is that of ensembles", "a cdf")
-        return self._side(y, -1.0) + self._side(y, 1.0)
+        return self._crps_of_tail(y, -1.0) + self._crps_of_tail(y, 1.0)
 
-    def _side(self, y: Floats, sign: float) -> Floats:
+    def _crps_of_tail(self, y: Floats, sign: float) -> Floats:
         def missing(values: Floats) -> Floats:
             """Distance to the step: the chance below on the left, that above on the right."""
             chance = self.at(values)
             return chance if sign < 0 else 1 - chance
 
-        reach = np.maximum(np.abs(y) * 1e-9, 1e-12)
+        span = np.maximum(np.abs(y) * 1e-9, 1e-12)
         for _ in range(MOST_DOUBLINGS):
-            far = missing(y + sign * reach) > TAIL
+            far = missing(y + sign * span) > TAIL
             if not far.any():
                 break
-            reach = np.where(far, 2 * reach, reach)
+            span = np.where(far, 2 * span, span)
         else:
             raise InvalidForecastsError(
-                "the cdf must rise from 0 to 1", f"still {float(missing(y + sign * reach).max()):g}"
+                "the cdf must rise from 0 to 1", f"still {float(missing(y + sign * span).max()):g}"
             )
         nodes, weights = np.polynomial.legendre.leggauss(NODES)
         found = np.full(y.size, np.inf)
@@ -211,8 +211,8 @@ class DistributionFunction:
             for start, stop in pairwise(edges):
                 for node, weight in zip(nodes, weights, strict=True):
                     at = start + (stop - start) * (node + 1) / 2
-                    total += weight / 2 * (stop - start) * missing(y + sign * at * reach) ** 2
-            total *= reach
+                    total += weight / 2 * (stop - start) * missing(y + sign * at * span) ** 2
+            total *= span
             change = float(np.abs(total - found).max())
             if change <= CHANGE * max(float(total.mean()), 1e-300):
                 return total

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._base.arrays import Floats, in_parts
 from calibrant._base.notebook import brief, card
 from calibrant._base.words import count_text, percent_text, pvalue_text
-from calibrant.inference import MOST_COINS_DRAWN
+from calibrant.inference import MOST_OUTCOMES_DRAWN
 
 # Terms of the series of Kuiper's distribution; the next one is below rounding.
 TERMS = 40
@@ -44,13 +44,13 @@ class PitTest:
     @property
     def sentence(self) -> str:
         """Say whether distributions look right, and where they do not."""
-        told = f"{pvalue_text(self.pvalue, self.draws)}, {count_text(self.rows, 'row')}"
+        details = f"{pvalue_text(self.pvalue, self.draws)}, {count_text(self.rows, 'row')}"
         if self.pvalue > 0.05:
-            return f"No sign that the distributions are wrong ({told})."
+            return f"No sign that the distributions are wrong ({details})."
         return (
             f"The distributions are wrong: {percent_text(self.share)} of outcomes fall where "
             f"{percent_text(self.high - self.low)} should, between their levels {self.low:.2f} "
-            f"and {self.high:.2f} ({told})."
+            f"and {self.high:.2f} ({details})."
         )
 
 
@@ -101,7 +101,7 @@ def kuiper_pvalue(
     Of very many rows by the series of Kuiper (1960) with the correction of Stephens (1970).
     """
     size = share.size
-    if size * draws > MOST_COINS_DRAWN:
+    if size * draws > MOST_OUTCOMES_DRAWN:
         rows = np.sqrt(1 / float(share @ share))
         z = (rows + 0.155 + 0.24 / rows) * statistic
         j = np.arange(1, TERMS)
@@ -133,16 +133,16 @@ def band_of_bins(
     size = share.size
     if (share == share[0]).all():
         drawn = rng.multinomial(size, np.full(bins, 1 / bins), draws) / size
-    elif size * draws > MOST_COINS_DRAWN:
+    elif size * draws > MOST_OUTCOMES_DRAWN:
         normal = rng.standard_normal((draws, bins)) * np.sqrt(float(share @ share) / bins)
         drawn = 1 / bins + normal - normal.mean(axis=1, keepdims=True)
     else:
         weight = np.sort(share)
         parts = []
         for count in in_parts(draws, size):
-            place = rng.integers(0, bins, (count, size)) + bins * np.arange(count)[:, np.newaxis]
-            spread = np.broadcast_to(weight, place.shape).ravel()
-            parts.append(np.bincount(place.ravel(), spread, bins * count).reshape(count, bins))
+            cell = rng.integers(0, bins, (count, size)) + bins * np.arange(count)[:, np.newaxis]
+            spread = np.broadcast_to(weight, cell.shape).ravel()
+            parts.append(np.bincount(cell.ravel(), spread, bins * count).reshape(count, bins))
         drawn = np.concatenate(parts)
     farthest = np.sort(np.abs(drawn - 1 / bins).max(axis=1))
     rank = int(np.ceil(confidence * (draws + 1)))

@@ -21,7 +21,7 @@ from calibrant.errors import (
     mention,
 )
 from calibrant.groups.learned import feature_table
-from calibrant.inference import Cases, Estimate, mean_and_reach
+from calibrant.inference import Cases, Estimate, mean_and_half_width
 from calibrant.joint import Rows
 from calibrant.regression import MOST_SLOPE, fit_logistic
 
@@ -54,15 +54,15 @@ class TargetMean:
         return None if self.weighted is None else self.weighted.value - self.predicted
 
     def __str__(self) -> str:
-        told = f"mean prediction {self.predicted:.4g}"
+        text = f"mean prediction {self.predicted:.4g}"
         if self.weighted is not None and self.corrected is not None:
-            told += (
+            text += (
                 f"; weighted outcomes {_shown(self.weighted)}; corrected {_shown(self.corrected)} "
                 f"({self.effective_rows:.0f} effective source rows)"
             )
         if self.worst is not None:
-            told += f"; worst shift: {self.worst[0]}, {self.worst[1]:+.4g}"
-        return told
+            text += f"; worst shift: {self.worst[0]}, {self.worst[1]:+.4g}"
+        return text
 
 
 def target_mean(
@@ -159,9 +159,11 @@ def target_mean(
     cluster = _codes(clusters, "clusters", size)
     there = _codes(target_clusters, "target_clusters", target.size)
     residual = outcome - rows.prediction
-    given: object = shifts
-    if given is not None and not isinstance(given, Mapping):
-        raise InvalidOptionError("shifts must be a mapping of names to weights", shown(given))
+    named_shifts: object = shifts
+    if named_shifts is not None and not isinstance(named_shifts, Mapping):
+        raise InvalidOptionError(
+            "shifts must be a mapping of names to weights", shown(named_shifts)
+        )
     biases = {
         name: float(w @ residual / w.sum())
         for name, w in ((n, _weights(w, n, size)) for n, w in (shifts or {}).items())
@@ -172,17 +174,17 @@ def target_mean(
         return TargetMean(predicted, None, None, None, worst, None, confidence)
     cases = _cases(rows.prediction, outcome, weight, cluster)
     p = cases.prediction
-    mean, reach = _mean(cases, np.zeros_like(p), np.ones_like(p), confidence)
+    mean, half_width = _mean(cases, np.zeros_like(p), np.ones_like(p), confidence)
     bias, of_bias = _mean(cases, -p, 1 - p, confidence)
     # Odds that are fitted to the target rows follow their luck: outcomes there would vary at most
     # as much as tosses of their mean.
-    own = _reach_of_mean(target, there, confidence)
-    luck = 0.0 if odds is not None else _reach_of_mean(target, there, confidence, mean)
-    reach, whole = float(np.hypot(reach, luck)), float(np.hypot(of_bias, max(own, luck)))
+    own = _half_width_of_mean(target, there, confidence)
+    luck = 0.0 if odds is not None else _half_width_of_mean(target, there, confidence, mean)
+    half_width, whole = float(np.hypot(half_width, luck)), float(np.hypot(of_bias, max(own, luck)))
     effective = float(weight.sum() ** 2 / (weight @ weight))
     return TargetMean(
         predicted,
-        _within(mean, reach),
+        _within(mean, half_width),
         _within(predicted + bias, whole),
         bias,
         worst,
@@ -200,17 +202,17 @@ def _mean(cases: Cases, if_not: Floats, if_so: Floats, confidence: float) -> tup
     rate = cases.total(cases.outcome) / cases.weight.sum()
     expected = [cases.prediction, np.full(cases.weight.size, float(rate))]
     if cases.clusters < 2:
-        return mean_and_reach(_alone(cases), if_not, if_so, expected, confidence)[0], np.inf
-    mean, reach = mean_and_reach(cases, if_not, if_so, expected, confidence)
+        return mean_and_half_width(_alone(cases), if_not, if_so, expected, confidence)[0], np.inf
+    mean, half_width = mean_and_half_width(cases, if_not, if_so, expected, confidence)
     # A row with all of the weight has no spread, and nothing to widen.
-    return mean, np.inf if np.isnan(reach) else reach
+    return mean, np.inf if np.isnan(half_width) else half_width
 
 
 def _alone(cases: Cases) -> Cases:
     return Cases(cases.prediction, cases.outcome, cases.weight, cases.square, None)
 
 
-def _reach_of_mean(
+def _half_width_of_mean(
     target: Floats,
     cluster: npt.NDArray[np.intp] | None,
     confidence: float,
@@ -245,9 +247,9 @@ def _cases(
     return every.where(every.square > 0)
 
 
-def _within(value: float, reach: float) -> Estimate:
+def _within(value: float, half_width: float) -> Estimate:
     """Mean outcomes lie between 0 and 1."""
-    low, high = np.clip([value - reach, value + reach], 0, 1)
+    low, high = np.clip([value - half_width, value + half_width], 0, 1)
     return Estimate(float(np.clip(value, 0, 1)), float(low), float(high))
 
 

@@ -200,8 +200,8 @@ def renumbered(codes: Codes, largest: int) -> tuple[Codes, int]:
     if largest > max(2**22, 4 * codes.size):
         found, numbered = np.unique(codes, return_inverse=True)
         return numbered.astype(np.int64), found.size
-    seen = np.bincount(codes, minlength=largest) > 0
-    return (np.cumsum(seen) - 1)[codes], int(seen.sum())
+    occurring = np.bincount(codes, minlength=largest) > 0
+    return (np.cumsum(occurring) - 1)[codes], int(occurring.sum())
 
 
 # Atoms times divisions whose draws can be shared.
@@ -309,28 +309,28 @@ class Levels:
         """Add up entries of the levels by group, along the last axis."""
         return np.asarray(np.add.reduceat(entries, self.start, axis=-1))
 
-    def values(self, statistic: Statistic, charges: Floats) -> Floats:
-        """Errors of each group (one row each) for many charges of all levels."""
+    def values(self, statistic: Statistic, residual_masses: Floats) -> Floats:
+        """Errors of each group (one row each) for residual masses of all levels."""
         stop = np.append(self.start[1:], self.group.size)
 
         def of_group(group: tuple[Joint, np.intp, np.intp]) -> Floats:
             joint, first, last = group
-            return statistic.values(joint, np.ascontiguousarray(charges[:, first:last]))
+            return statistic.values(joint, np.ascontiguousarray(residual_masses[:, first:last]))
 
         return np.stack(in_threads(of_group, zip(self.joints, self.start, stop, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Multipliers:
-    """Turns noise of atoms into noise of the charges of a division's levels.
+    """Turns noise of atoms into noise of the residual mass of a division's levels.
 
-    As in `Evidence.multiplied_charges`: the noise of a group's total weight is taken out, and as
-    in Wilson's interval z^2 rows with residuals of plus or minus one are mixed in, z that of a
-    single group when all hold at once.
+    As in `Evidence.multiplied_residual_masses`: the noise of a group's total weight is taken out,
+    and as in Wilson's interval z^2 rows with residuals of plus or minus one are mixed in, z that
+    of a single group when all hold at once.
     """
 
     levels: Levels
-    charge: Floats
+    residual_mass: Floats
     inflation: Floats
     slope: Floats
     rest: Floats
@@ -341,7 +341,7 @@ class Multipliers:
         from scipy.special import ndtri
 
         sums = atoms.sums
-        charge = levels.added(sums.positives - sums.weight * sums.prediction)
+        residual_mass = levels.added(sums.positives - sums.weight * sums.prediction)
         mass = levels.added(sums.weight)
         unit = levels.by_group(levels.added(sums.weight_squares) / levels.total)
         square = levels.added(atoms.square) / levels.total
@@ -352,9 +352,9 @@ class Multipliers:
         inflation = np.sqrt(inflated / drawn)
         slope = np.divide(cross, inflated, out=np.zeros_like(cross), where=inflated > 0)
         rest = np.sqrt(np.maximum(0.0, unit - levels.by_group(cross * slope)))
-        return cls(levels, charge, inflation, slope, rest)
+        return cls(levels, residual_mass, inflation, slope, rest)
 
-    def charges(self, drawn: Floats, rng: np.random.Generator) -> Floats:
+    def level_noise(self, drawn: Floats, rng: np.random.Generator) -> Floats:
         """Noise of all levels, one row per draw, from noise of the atoms."""
         noise = self.levels.added(drawn)
         noise *= self.inflation
@@ -364,7 +364,7 @@ class Multipliers:
         for first in range(0, len(noise), DRAWS_IN_CACHE):
             some = slice(first, first + DRAWS_IN_CACHE)
             total = np.take(mean[some], self.levels.group, axis=1)
-            total *= self.charge
+            total *= self.residual_mass
             noise[some] -= total
         return noise
 
@@ -400,8 +400,10 @@ def _deviations(
     for count in in_parts(settings.draws, spread.size):
         drawn = rng.standard_normal((count, spread.size))
         drawn *= spread
-        for place, multiplier in zip(parts, multipliers, strict=True):
-            place.append(multiplier.levels.values(statistic, multiplier.charges(drawn, rng)))
+        for collected, multiplier in zip(parts, multipliers, strict=True):
+            collected.append(
+                multiplier.levels.values(statistic, multiplier.level_noise(drawn, rng))
+            )
     return [np.concatenate(part, axis=1) for part in parts]
 
 
@@ -527,7 +529,7 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
     if groups.clusters is not None or not groups.rows.kind.summed:
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
-    statistic.refuse_without_reach()
+    statistic.refuse_without_half_width()
     if groups.rows.weight is not None:
         named = list(groups.evidences())
     else:

@@ -151,15 +151,19 @@ def recalibrate_by_group(
     plain = choose_among(units, {}, methods, rule, task, settings, always=always)
     seed = int(settings.rng.integers(2**32))
     judged = units.judged
-    seen = units.where(judged)
-    first, recalibrated = (held[judged] for held in _cross_fitted(units, divided, plain.calibrator))
-    gain = gain_between(seen, rule, first, recalibrated, confidence)
-    over = gain_between(seen, rule, seen.prediction, recalibrated, confidence)
+    judged_units = units.where(judged)
+    first, recalibrated = (
+        column[judged] for column in _cross_fitted(units, divided, plain.calibrator)
+    )
+    gain = gain_between(judged_units, rule, first, recalibrated, confidence)
+    over = gain_between(judged_units, rule, judged_units.prediction, recalibrated, confidence)
     fitted, fit = _fitted(units, divided, plain.calibrator, np.ones(units.fold.size, dtype=bool))
-    clear = is_clear(gain, seen, row_luck(rule, first, recalibrated), CLEARLY_PATCHED)
+    clear = is_clear(gain, judged_units, row_luck(rule, first, recalibrated), CLEARLY_PATCHED)
     patched = clear and bool(fitted.patches.patches)
-    scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, recalibrated)]
-    gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])
+    scores = [
+        mean_loss(judged_units, rule, p) for p in (judged_units.prediction, first, recalibrated)
+    ]
+    gain, over = gain.with_scores(*scores[1:]), over.with_scores(scores[0], scores[2])
     with_patches = recalibrated
     if not patched:
         fitted, recalibrated = GroupCalibrator(fitted.base, Patches()), first
@@ -168,14 +172,14 @@ def recalibrate_by_group(
         plain=plain,
         table=_table(
             plain,
-            {"gain": over, **_sides(seen, with_patches, confidence)},
+            {"gain": over, **_plain_gains(judged_units, with_patches, confidence)},
             gain,
             scores[2],
             patched,
         ),
         gain=gain,
         fit=fit,
-        _units=seen,
+        _units=judged_units,
         _parts=tuple(Partition(p.groupings, p.codes[judged]) for p in divided.parts),
         _recalibrated=recalibrated,
         _settings=settings.again(seed),
@@ -191,28 +195,28 @@ class _Divided:
 
 
 def _read(
-    given: tuple[object, object, object, object],
+    arguments: tuple[object, object, object, object],
     by: object,
     pairs: bool,  # noqa: FBT001
-    beside: tuple[object, object],
+    extra: tuple[object, object],
     folds: int,
     rng: np.random.Generator,
 ) -> tuple[Units, _Divided]:
     """Read rows in an order that is not the caller's, and split them into folds."""
     refuse_other_labels(
-        y_true=given[0],
-        y_proba=given[1],
-        sample_weight=given[2],
+        y_true=arguments[0],
+        y_proba=arguments[1],
+        sample_weight=arguments[2],
         by=by,
-        clusters=beside[0],
-        time=beside[1],
+        clusters=extra[0],
+        time=extra[1],
     )
-    rows = Rows.read(*given)
+    rows = Rows.read(*arguments)
     size, columns = rows.prediction.size, columns_of(by)
     parts = partitions(columns, size, pairs=pairs, weight=rows.weight)
     codes = [g.codes(columns[g.column], size) for g in groupings_of(parts)]
-    clusters = None if beside[0] is None else read_labels(beside[0], "clusters", size)
-    time = None if beside[1] is None else checked_times(beside[1], size)
+    clusters = None if extra[0] is None else read_labels(extra[0], "clusters", size)
+    time = None if extra[1] is None else checked_times(extra[1], size)
     order = canonical_order(rows.prediction, rows.outcome, rows.weight, clusters, time, *codes)
     named = {f"part {i}": part.codes[order] for i, part in enumerate(parts)}
     named |= {f"grouping {i}": code[order] for i, code in enumerate(codes)}
@@ -233,7 +237,7 @@ def _cross_fitted(units: Units, divided: _Divided, plain: Calibrator) -> tuple[F
     """Held-out predictions of the calibrator, and of calibrator and patches."""
     first, recalibrated = units.prediction.copy(), units.prediction.copy()
     for fold in units.folds:
-        fitted, _ = _fitted(units, divided, plain, units.teaching(fold))
+        fitted, _ = _fitted(units, divided, plain, units.training_rows(fold))
         inside = np.flatnonzero(units.fold == fold)
         first[inside] = fitted.base.form_(units.prediction[inside])
         codes = [code[inside] for code in divided.codes]
@@ -258,14 +262,14 @@ def _fitted(
     return GroupCalibrator(base, patches, 0.5 / (joint.row_count + 1)), fit
 
 
-def _sides(seen: Units, recalibrated: Floats, confidence: float) -> dict[str, Gain]:
+def _plain_gains(units: Units, recalibrated: Floats, confidence: float) -> dict[str, Gain]:
     """Gains over no calibrator in log loss and in Brier score."""
     found = {}
     for name in ("log", "brier"):
         score = as_score(name)
-        means = (mean_loss(seen, score, values) for values in (seen.prediction, recalibrated))
-        gain = gain_between(seen, score, seen.prediction, recalibrated, confidence)
-        found[f"{name}_gain"] = gain.told(*means)
+        means = (mean_loss(units, score, values) for values in (units.prediction, recalibrated))
+        gain = gain_between(units, score, units.prediction, recalibrated, confidence)
+        found[f"{name}_gain"] = gain.with_scores(*means)
     return found
 
 

@@ -95,13 +95,13 @@ class Jury:
     @classmethod
     def of(cls, weight: Floats, share: float, rng: np.random.Generator) -> Jury:
         """Deal rows, in their canonical order, into parts of a share each."""
-        parts, place = max(2, round(1 / share)), np.arange(weight.size)
-        part = deal_folds(parts, rng, place)
+        parts, index = max(2, round(1 / share)), np.arange(weight.size)
+        part = deal_folds(parts, rng, index)
         judging = min(parts, -(-ENOUGH_ROWS * parts // weight.size))
-        jury = cls(part, judging, hold_out(REPORTING, rng, place))
-        said = [weight[part != i] for i in range(judging)]
-        said += [weight[jury.deciding], weight[jury.reporting]]
-        if not all(some.any() for some in said):
+        jury = cls(part, judging, hold_out(REPORTING, rng, index))
+        weights = [weight[part != i] for i in range(judging)]
+        weights += [weight[jury.deciding], weight[jury.reporting]]
+        if not all(some.any() for some in weights):
             raise InvalidForecastsError(
                 "there must be rows to fit to, rows to decide and rows to report",
                 "one sample" if weight.size == 1 else f"{weight.size} rows",
@@ -121,11 +121,11 @@ class Jury:
 
     def cross_fitted(self, prediction: Floats, correct: Callable[[Flags], Floats]) -> Floats:
         """Corrections of the rows that judge, each found by other parts."""
-        moved = prediction.copy()
+        corrected = prediction.copy()
         for part in range(self.judging):
             own = self.part == part
-            moved[own] = correct(~own)[own]
-        return moved
+            corrected[own] = correct(~own)[own]
+        return corrected
 
     def judged(self, before: Floats, after: Floats, outcome: Floats, weight: Floats) -> Judged:
         """Let rows decide about corrections, and others report; of nothing, if they say no."""
@@ -164,12 +164,14 @@ def judged_fit(rows: GroupedRows, search: Search, jury: Jury | None) -> Fit:
     """
     found = search(rows)
     reporting = np.ones(rows.p.size, dtype=bool) if jury is None else jury.reporting
-    given, moved = (rows.y, rows.weight), found.prediction
+    targets, corrected = (rows.y, rows.weight), found.prediction
     if jury is None or not found.steps:
-        judged = Judged.by(reporting, rows.p, moved, *given)
+        judged = Judged.by(reporting, rows.p, corrected, *targets)
     else:
-        moved = jury.cross_fitted(rows.p, lambda taught: search(rows.heeding(taught)).prediction)
-        judged = jury.judged(rows.p, moved, *given)
+        corrected = jury.cross_fitted(
+            rows.p, lambda training: search(rows.heeding(training)).prediction
+        )
+        judged = jury.judged(rows.p, corrected, *targets)
     refused = bool(found.steps) and judged.after is rows.p
     reporters = rows.heeding(reporting)
     before, after = (

@@ -72,7 +72,7 @@ class GroupRecalibration:
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Calibrators that were not tried, because the rows are too few to teach them."""
+        """Calibrators that were not tried, because the rows are too few to fit them."""
         return self.plain.skipped
 
     @property
@@ -142,12 +142,12 @@ class GroupRecalibration:
 
     def _judged_groups(self, prediction: Floats) -> Groups:
         """Judge the groups on one fold: over all folds the residuals of a group sum to about 0."""
-        held = self._units.held_out
-        units = self._units.where(held)
+        kept = self._units.held_out
+        units = self._units.where(kept)
         settings = self._settings.again(self._settings.seed or 0)
-        rows = Rows(np.ascontiguousarray(prediction[held]), units.outcome, units.weight)
+        rows = Rows(np.ascontiguousarray(prediction[kept]), units.outcome, units.weight)
         return judge_groups(
-            Division(rows, tuple(part.where(held) for part in self._parts), units.cluster),
+            Division(rows, tuple(part.where(kept) for part in self._parts), units.cluster),
             Statistic.of(smooth_calibration_error),
             settings.within(default_tolerance(units.joint(units.prediction))),
         )

@@ -14,7 +14,7 @@ from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import as_floats, read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference import MOST_COINS_DRAWN
+from calibrant.inference import MOST_OUTCOMES_DRAWN
 from calibrant.joint import Rows
 from calibrant.weight_functions import LearnedFamily
 
@@ -138,14 +138,14 @@ def _chance(
     stake: Floats, prediction: Floats, value: float, draws: int, rng: np.random.Generator
 ) -> float:
     """Chance of so much or more when outcomes are drawn from the predictions."""
-    if stake.size * draws > MOST_COINS_DRAWN:
+    if stake.size * draws > MOST_OUTCOMES_DRAWN:
         from scipy.special import ndtr
 
         deviation = float(np.sqrt(np.sum(stake**2 * prediction * (1 - prediction))))
         return float(ndtr(-value / deviation)) if deviation else 1.0
     reached = 0
     for count in in_parts(draws, stake.size):
-        coins = rng.random((count, stake.size)) < prediction
+        outcomes = rng.random((count, stake.size)) < prediction
         # Equal sums may differ in their last digits: a tie counts against the forecaster's critic.
-        reached += int(np.sum((coins - prediction) @ stake >= value - 1e-12))
+        reached += int(np.sum((outcomes - prediction) @ stake >= value - 1e-12))
     return (1 + reached) / (1 + draws)

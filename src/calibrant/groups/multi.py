@@ -80,7 +80,7 @@ class GroupTests:
         return cls(rows, shares(rows), groups, named)
 
     @property
-    def charge(self) -> Floats:
+    def residual_mass(self) -> Floats:
         """Share times residual of each row."""
         return self.share * (self.rows.outcome - self.rows.prediction)
 
@@ -98,10 +98,10 @@ class GroupTests:
         share = 1.0 if members is None else float(self.share[members].sum())
         weight = test(joint)
         if members is None:
-            said = f"rows weighed by {name}: residual and weight go together"
+            sentence = f"rows weighed by {name}: residual and weight go together"
         else:
-            said = f"{name}: {weight.sentence}"
-        return GroupWitness(name, share, weight, said)
+            sentence = f"{name}: {weight.sentence}"
+        return GroupWitness(name, share, weight, sentence)
 
 
 def multiaccuracy_error(
@@ -158,8 +158,8 @@ def multiaccuracy_error(
     rows)
     """
     tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
-    charge = tests.charge
-    biases = {name: float(np.sum(charge[rows] * c)) for name, rows, c in tests.tests()}
+    residual_mass = tests.residual_mass
+    biases = {name: float(np.sum(residual_mass[rows] * c)) for name, rows, c in tests.tests()}
     name = max(biases, key=lambda key: abs(biases[key]))
     return Measurement(
         abs(biases[name]),
@@ -225,7 +225,7 @@ def low_degree_multicalibration_error(
     degree = check_degree(degree)
     tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     powers = np.vander(tests.rows.prediction, degree + 1, increasing=True)
-    powers *= tests.charge[:, np.newaxis]
+    powers *= tests.residual_mass[:, np.newaxis]
     moments = {
         name: powers[rows].sum(axis=0) if isinstance(c, float) else c @ powers
         for name, rows, c in tests.tests()
@@ -316,9 +316,10 @@ def multicalibration_error(
         low = np.arange(n_bins) / n_bins
         cell = np.searchsorted(low[1:], p, side="right")
         high = np.append(np.nextafter(low[1:], 0), 1.0)
-    charge = tests.charge
+    residual_mass = tests.residual_mass
     biases = {
-        name: np.bincount(cell[rows], charge[rows] * c, low.size) for name, rows, c in tests.tests()
+        name: np.bincount(cell[rows], residual_mass[rows] * c, low.size)
+        for name, rows, c in tests.tests()
     }
     add_up = np.sum if norm == "l1" else np.max
     values = {name: float(add_up(np.abs(bias))) for name, bias in biases.items()}

@@ -117,15 +117,15 @@ class Trees:
         """Cut features."""
         features = np.column_stack([table, log_odds(prediction, NEAREST)])
         cuts = _cuts(features, [*categorical, False], seed)
-        given = (prediction, outcome, weight, _cut(features, cuts), cuts)
-        return cls(*given, categorical, learner, seed)
+        columns = (prediction, outcome, weight, _cut(features, cuts), cuts)
+        return cls(*columns, categorical, learner, seed)
 
-    def count(self, taught: Flags, watched: Flags) -> tuple[int, str]:
+    def count(self, training: Flags, watched: Flags) -> tuple[int, str]:
         """How many rounds lower the log loss of other rows, none if the first hurts; and why."""
         odds = log_odds(self.prediction, NEAREST)
         best, helpful = self._loss(odds, watched), 0
         for number in range(1, MOST_ROUNDS + 1):
-            odds, _ = self._round(self._new(taught), odds, taught)
+            odds, _ = self._round(self._new(training), odds, training)
             loss = self._loss(odds, watched)
             if loss < best:
                 best, helpful = loss, number
@@ -152,9 +152,9 @@ class Trees:
         features[:, -1:] = _cut(odds[:, np.newaxis], self.cuts[-1:])
         outcome, weight = self.outcome[rows], self.weight[rows]
         learner.fit(features[rows], (outcome - p) / spread, sample_weight=weight * spread)
-        moved = odds + learner.predict(features)
-        scale = _scale(moved[rows], outcome, weight)
-        return scale * moved, scale
+        updated = odds + learner.predict(features)
+        scale = _scale(updated[rows], outcome, weight)
+        return scale * updated, scale
 
     def _new(self, rows: Flags) -> Any:
         return _learner(self.learner, self.categorical, int(rows.sum()), self.seed)
@@ -174,13 +174,13 @@ def boost(trees: Trees, jury: Jury, rng: np.random.Generator) -> tuple[Boosted, 
     watched = hold_out(WATCHED, rng, np.arange(trees.prediction.size))
     found = []
 
-    def correct(taught: Flags) -> Floats:
-        found.append(trees.count(taught & ~watched, taught & watched))
-        return trees.fitted(taught, found[-1][0])[1]
+    def correct(training: Flags) -> Floats:
+        found.append(trees.count(training & ~watched, training & watched))
+        return trees.fitted(training, found[-1][0])[1]
 
-    moved = jury.cross_fitted(trees.prediction, correct)
+    corrected = jury.cross_fitted(trees.prediction, correct)
     count, reason = sorted(found)[len(found) // 2]
-    offered = moved if count else trees.prediction
+    offered = corrected if count else trees.prediction
     judged = jury.judged(trees.prediction, offered, trees.outcome, trees.weight)
     if count and judged.after is trees.prediction:
         count, reason = 0, NOT_CLEAR
@@ -470,8 +470,10 @@ class Multicalibrator(Estimator):
         self._require_fitted()
         refuse_other_labels(X=X, by=by)
         self._check_columns(X, TWO_OUTCOMES)
-        given = self._as_probabilities(X)
-        return self._contained(shaped(self._corrected(given, by), given, self.pos_label_), X)
+        prediction = self._as_probabilities(X)
+        return self._contained(
+            shaped(self._corrected(prediction, by), prediction, self.pos_label_), X
+        )
 
     def fit_transform(
         self,
@@ -488,8 +490,8 @@ class Multicalibrator(Estimator):
         """Return the corrected chances of 0 and of 1, one row each."""
         self._require_fitted()
         self._check_columns(X, TWO_OUTCOMES)
-        moved = self._corrected(self._as_probabilities(X), by)
-        return np.column_stack([1 - moved, moved])
+        corrected = self._corrected(self._as_probabilities(X), by)
+        return np.column_stack([1 - corrected, corrected])
 
     def _corrected(self, y_proba: object, by: object) -> Floats:
         """Corrected chances of outcome 1."""
@@ -502,8 +504,8 @@ class Multicalibrator(Estimator):
         codes = codes_of(self.groupings_, by, prediction.size)
         if self.method != "boosted":
             return self.patches_.apply(prediction, codes)
-        moved = self.boosted_.apply(prediction, table_of(by, self.groupings_, prediction.size))
-        return np.where(unseen(codes), prediction, moved) if codes else moved
+        corrected = self.boosted_.apply(prediction, table_of(by, self.groupings_, prediction.size))
+        return np.where(unseen(codes), prediction, corrected) if codes else corrected
 
     def _as_probabilities(self, X: object) -> object:  # noqa: N803
         """Read what is given as probabilities; a subclass may take other numbers."""
@@ -568,9 +570,9 @@ class Multicalibrator(Estimator):
     def _search(self, rows: GroupedRows) -> Search:
         """Return what looks for patches in such rows, weighed anew."""
         clearly = not self._by_the_letter
-        given = self.tolerance, self.degree, self.most
+        options = self.tolerance, self.degree, self.most
         if self.method == "low_degree":
-            return lambda weighed: patch_powers(weighed, *given, clearly=clearly)
+            return lambda weighed: patch_powers(weighed, *options, clearly=clearly)
         return Cells(self.cells, self.tolerance, self.min_mass, self.most, clearly).search(rows)
 
     def _fit_trees(

@@ -168,20 +168,20 @@ class OutcomeIndistinguishable(Estimator):
         """
         self._check()
         refuse_other_labels(features=features, y_true=y_true, sample_weight=sample_weight)
-        given = read_features(features)
-        size = _size(given)
+        table = read_features(features)
+        size = _size(table)
         with arguments_named(y_proba="features"):
             rows = Rows.read(y_true, np.full(size, 0.5), sample_weight, pos_label)
         outcome = np.asarray(rows.outcome, dtype=np.float64)
-        order = canonical_order(outcome, rows.weight, *_columns(given))
-        given, rows = _where(given, order), rows.where(order)
+        order = canonical_order(outcome, rows.weight, *_columns(table))
+        table, rows = _where(table, order), rows.where(order)
         judging = np.zeros(size, dtype=bool)
         if self.held_out:
             judging = hold_out(self.held_out, as_generator(self.rng), np.arange(size))
         if judging.all():
             raise InvalidForecastsError("there must be rows to fit to", count_text(size, "row"))
-        self._learn(given, rows, ~judging)
-        self.advantages_ = self._judged(given, rows, judging)
+        self._learn(table, rows, ~judging)
+        self.advantages_ = self._judged(table, rows, judging)
         self.sentence_ = self._in_words(judging)
         return self
 
@@ -201,8 +201,8 @@ class OutcomeIndistinguishable(Estimator):
         check_share("tolerance", self.tolerance)
         check_within("held_out", self.held_out, 0.0, 0.5)
 
-    def _learn(self, given: Any, rows: Rows, learning: Flags) -> None:
-        x, part = _where(given, learning), rows.where(learning)
+    def _learn(self, table: Any, rows: Rows, learning: Flags) -> None:
+        x, part = _where(table, learning), rows.where(learning)
         share, outcome = shares(part), np.asarray(part.outcome, dtype=np.float64)
         self.updates_ = ()
         replay = _Replay(self)
@@ -212,8 +212,8 @@ class OutcomeIndistinguishable(Estimator):
             if abs(advantage) <= self.tolerance:
                 break
             step = advantage / float(share @ test**2)
-            moved = np.clip(p + step * test, 0, 1)
-            brier = float(share @ (outcome - moved) ** 2)
+            updated = np.clip(p + step * test, 0, 1)
+            brier = float(share @ (outcome - updated) ** 2)
             self.updates_ += (OutcomeUpdate(name, step, advantage, brier),)
             replay.updates = self.updates_
 
@@ -227,20 +227,22 @@ class OutcomeIndistinguishable(Estimator):
             found.append((name, test, float(test @ residual)))
         return max(found, key=lambda one: abs(one[2]))
 
-    def _judged(self, given: Any, rows: Rows, judging: Flags) -> tuple[TestAdvantage, ...]:
+    def _judged(self, table: Any, rows: Rows, judging: Flags) -> tuple[TestAdvantage, ...]:
         replay = _Replay(self)
-        held = judging.sum() > 1
+        enough = judging.sum() > 1
         found = []
         for name in self.tests:
-            inside, _ = self._advantage(replay, name, given, rows, ~judging)
-            outside = self._advantage(replay, name, given, rows, judging) if held else (None, None)
+            inside, _ = self._advantage(replay, name, table, rows, ~judging)
+            outside = (
+                self._advantage(replay, name, table, rows, judging) if enough else (None, None)
+            )
             found.append(TestAdvantage(name, inside or 0.0, *outside))
         return tuple(found)
 
     def _advantage(
-        self, replay: _Replay, name: str, given: Any, rows: Rows, chosen: Flags
+        self, replay: _Replay, name: str, table: Any, rows: Rows, chosen: Flags
     ) -> tuple[float | None, float | None]:
-        x, part = _where(given, chosen), rows.where(chosen)
+        x, part = _where(table, chosen), rows.where(chosen)
         share, p = shares(part), replay.predict(x)
         gain = replay.contrast(name, x, p) * (np.asarray(part.outcome, dtype=np.float64) - p)
         mean = float(share @ gain)
@@ -248,15 +250,15 @@ class OutcomeIndistinguishable(Estimator):
 
     def _in_words(self, judging: Flags) -> str:
         worst = max(abs(one.fitted) for one in self.advantages_)
-        told = (
+        text = (
             f"{count_text(len(self.updates_), 'correction')} of at most {self.most_updates}; no "
             f"test has an advantage above {worst:.2g} on the rows fitted to"
         )
         if judging.sum() < 2:
-            return told
+            return text
         outside = max(self.advantages_, key=lambda one: abs(one.held_out or 0.0))
         return (
-            f"{told}, nor above {abs(outside.held_out or 0.0):.2g} "
+            f"{text}, nor above {abs(outside.held_out or 0.0):.2g} "
             f"(standard error {outside.standard_error:.2g}) on rows held out"
         )
 
@@ -299,12 +301,12 @@ class _Replay:
         base, size = self.learner.base, _size(x)
         if not callable(base):
             return np.full(size, float(base))
-        said = predictions_alone(base(x))
-        if said.size != size:
+        prediction = predictions_alone(base(x))
+        if prediction.size != size:
             raise InvalidForecastsError(
-                "base must return one probability per row", f"{said.size} for {size} rows"
+                "base must return one probability per row", f"{prediction.size} for {size} rows"
             )
-        return said
+        return prediction
 
 
 def read_features(features: object) -> Any:
@@ -341,11 +343,11 @@ def _where(x: Any, rows: Any) -> Any:
 def _key(x: Any) -> object:
     """Tell what features hold, as something to look up."""
     names = tuple(x) if isinstance(x, dict) else ()
-    held = []
+    contents = []
     for column in _columns(x):
         content = column.tobytes() if column.dtype.kind != "O" else repr(column.tolist())
-        held.append((column.shape, column.dtype.str, content))
-    return names, tuple(held)
+        contents.append((column.shape, column.dtype.str, content))
+    return names, tuple(contents)
 
 
 def _bounded(values: object, name: str, size: int) -> Floats:

@@ -78,7 +78,7 @@ class GroupedRows:
         return cls(prediction.copy(), outcome, share, pattern, _groups(parts, pattern))
 
     def heeding(self, rows: Flags) -> GroupedRows:
-        """Give a say to some of the rows only."""
+        """Use the weights of some of the rows only."""
         weight = np.where(rows, self.weight, 0.0)
         return replace(self, weight=weight / weight.sum())
 
@@ -92,8 +92,8 @@ class GroupedRows:
         """Multicalibration error."""
         cell = cell_of(self.p, cells)
         count = self.groups.patterns
-        charge = self.weight * (self.y - self.p)
-        sums = np.bincount(self.pattern * cells + cell, charge, count * cells)
+        residual_mass = self.weight * (self.y - self.p)
+        sums = np.bincount(self.pattern * cells + cell, residual_mass, count * cells)
         return float(np.abs(self.groups.members @ sums.reshape(count, cells)).sum(axis=1).max())
 
     def replayed(self, patches: Iterable[Patch]) -> Floats:
@@ -102,7 +102,7 @@ class GroupedRows:
         for patch in patches:
             belongs = self.groups.patterns_of(self.groups.levels.index(patch.groups))
             inside = np.flatnonzero(belongs[self.pattern] & patch.covers(p))
-            p[inside] = patch.moved(p[inside])
+            p[inside] = patch.recalibrated(p[inside])
         return p
 
 
@@ -136,12 +136,12 @@ def _groups(parts: Sequence[Partition], pattern: Codes) -> PatternGroups:
     names: list[str] = ["all rows"]
     levels: list[tuple[tuple[int, int], ...]] = [()]
     rows = [np.zeros(count, dtype=np.int64)]
-    place = {id(grouping): i for i, grouping in enumerate(groupings_of(parts))}
+    number_of = {id(grouping): i for i, grouping in enumerate(groupings_of(parts))}
     for part in parts:
         codes, group = np.unique(part.codes[example], return_inverse=True)
         rows.append(len(names) + group)
         shape = [len(grouping) for grouping in part.groupings]
-        columns = [place[id(grouping)] for grouping in part.groupings]
+        columns = [number_of[id(grouping)] for grouping in part.groupings]
         for code in codes:
             found = [int(level) for level in np.unravel_index(int(code), shape)]
             names.append(label_of(part.by, part.name(int(code))))

@@ -57,7 +57,7 @@ def no_columns() -> InvalidOptionError:
 
 
 def choose_segments(
-    charge: Floats,
+    residual_mass: Floats,
     variance: Floats,
     parts: Sequence[Partition],
     content: Sequence[npt.NDArray[Any] | None],
@@ -73,7 +73,7 @@ def choose_segments(
     codes = [part.codes for part in parts]
     search = hold_out(0.5, rng, *content, *codes, cluster=cluster)
     beam = SegmentSearch(
-        charge[search],
+        residual_mass[search],
         variance[search],
         [code[search] for code in codes],
         [part.size for part in parts],
@@ -81,7 +81,7 @@ def choose_segments(
     return [
         (
             tuple((parts[column].by, parts[column].name(code)) for column, code in conditions),
-            ~search & members_of(codes, conditions, charge.size),
+            ~search & members_of(codes, conditions, residual_mass.size),
         )
         for conditions in beam.best(*limits)
     ]
@@ -91,7 +91,7 @@ def choose_segments(
 class SegmentSearch:
     """Beam search for the conjunction with the largest bias in standard errors."""
 
-    charge: Floats
+    residual_mass: Floats
     """Residual of each row, times its weight."""
     variance: Floats
     """Variance of that if forecasts are right."""
@@ -103,28 +103,28 @@ class SegmentSearch:
     def best(self, depth: int, width: int, count: int) -> list[Conditions]:
         """Return the strongest segments that do not overlap much."""
         beam: list[Conditions] = [()]
-        seen: dict[Conditions, float] = {}
+        scores: dict[Conditions, float] = {}
         for _ in range(depth):
             found = {
                 conditions: score
                 for parent in beam
                 for conditions, score in self.refined(parent)
-                if conditions not in seen
+                if conditions not in scores
             }
-            seen |= found
+            scores |= found
             beam = sorted(found, key=lambda conditions: -found[conditions])[:width]
-        return self.apart(sorted(seen, key=lambda conditions: -seen[conditions]), count)
+        return self.apart(sorted(scores, key=lambda conditions: -scores[conditions]), count)
 
     def refined(self, parent: Conditions) -> Iterator[tuple[Conditions, float]]:
         """Score every segment with one more condition."""
         rows = np.flatnonzero(self.members(parent))
-        charge, variance = self.charge[rows], self.variance[rows]
+        residual_mass, variance = self.residual_mass[rows], self.variance[rows]
         used = {column for column, _ in parent}
         for column, codes in enumerate(self.codes):
             if column in used:
                 continue
             code, size = codes[rows], self.sizes[column]
-            bias = np.bincount(code, charge, size)
+            bias = np.bincount(code, residual_mass, size)
             spread = np.sqrt(np.bincount(code, variance, size))
             enough = (np.bincount(code, minlength=size) >= FEWEST_ROWS) & (spread > 0)
             for found in np.flatnonzero(enough):
@@ -133,12 +133,12 @@ class SegmentSearch:
 
     def members(self, conditions: Conditions) -> Flags:
         """Rows of a segment."""
-        return members_of(self.codes, conditions, self.charge.size)
+        return members_of(self.codes, conditions, self.residual_mass.size)
 
     def apart(self, ordered: list[Conditions], count: int) -> list[Conditions]:
         """Skip segments that mostly repeat an earlier one."""
         chosen: list[Conditions] = []
-        covered = np.zeros(self.charge.size, dtype=bool)
+        covered = np.zeros(self.residual_mass.size, dtype=bool)
         for conditions in ordered:
             members = self.members(conditions)
             if members[covered].sum() < members.sum() / 2:
@@ -249,7 +249,7 @@ def find_segments(
     compared with what outcomes drawn from the predictions would give: exactly where few events
     are expected and rows have no weights, otherwise normal with a correction for skewness. With
     clusters it is compared with Student's t, by the variance of the clusters' sums or by that of
-    the coins if it is larger; a segment that is one cluster has a p-value of 1. The p-value is
+    such outcomes if it is larger; a segment that is one cluster has a p-value of 1. The p-value is
     two-sided and multiplied by the number of segments tested. Known flaw: half of the rows search
     and half judge, so that a segment must be twice as large as for `audit_groups`, which is told
     where to look.
@@ -290,13 +290,13 @@ def search_segments(
     """Search rows that were divided before."""
     cluster = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
     singles = [part for part in parts if len(part.groupings) == 1]
-    forecast = grouped(rows.place, "prediction", len(rows), parts=PARTS_OF_FORECASTS)
-    charge = rows.weights * rows.residual
-    variance = np.square(charge)
+    forecast = grouped(rows.coordinate, "prediction", len(rows), parts=PARTS_OF_FORECASTS)
+    residual_mass = rows.weights * rows.residual
+    variance = np.square(residual_mass)
     if rows.kind.summed:
         variance = rows.weights**2 * rows.prediction * (1 - rows.prediction)
     chosen = choose_segments(
-        charge,
+        residual_mass,
         variance,
         [*singles, forecast],
         (rows.prediction, rows.outcome, rows.upper, rows.weight),
@@ -320,14 +320,14 @@ def search_segments(
 def _tested(
     conditions: Named, mine: Rows, cluster: Indices | None, tests: int, level: float
 ) -> Segment:
-    said, happened, pvalue = 0.0, 0.0, 1.0
+    forecast, observed, pvalue = 0.0, 0.0, 1.0
     if mine.weights.any():
-        said, happened = mine.kind.forecast_and_observed(mine)
+        forecast, observed = mine.kind.forecast_and_observed(mine)
         pvalue = min(1.0, tests * _chance_of_sum(mine, cluster))
-    bias = happened - said
+    bias = observed - forecast
     events = float(mine.outcome.sum()) if mine.kind.summed else None
     return Segment(
-        conditions, len(mine), said, happened, bias, pvalue, pvalue <= level, mine.kind, events
+        conditions, len(mine), forecast, observed, bias, pvalue, pvalue <= level, mine.kind, events
     )
 
 
@@ -363,7 +363,7 @@ def _chance_of_residuals(part: Rows, cluster: Indices) -> float:
 
 
 def _chance(w: Floats, p: Floats, y: Floats, cluster: Indices | None = None) -> float:
-    """Two-sided chance of so large a sum of residuals when outcomes are coins."""
+    """Two-sided chance of so large a sum of residuals when outcomes follow the forecasts."""
     w = w / w.max()  # equal weights are ones
     variance = float(w**2 @ (p * (1 - p)))
     value = float(w @ (y - p))
@@ -381,15 +381,15 @@ def _chance(w: Floats, p: Floats, y: Floats, cluster: Indices | None = None) -> 
 
 
 def _chance_of_clusters(
-    w: Floats, value: float, coins: float, charge: Floats, cluster: Indices
+    w: Floats, value: float, binomial_variance: float, residual_mass: Floats, cluster: Indices
 ) -> float:
     """Two-sided chance by Student's t, with one degree less than equal clusters would be."""
     from scipy.special import stdtr
 
     code = np.unique(cluster, return_inverse=True)[1]
-    sums, sizes = np.bincount(code, charge), np.bincount(code, w)
+    sums, sizes = np.bincount(code, residual_mass), np.bincount(code, w)
     freedom = float(sizes.sum() ** 2 / (sizes @ sizes)) - 1
-    spread = np.sqrt(max(float(sums @ sums), coins))
+    spread = np.sqrt(max(float(sums @ sums), binomial_variance))
     if freedom < LEAST_FREEDOM or spread == 0:
         return 1.0
     return min(1.0, 2 * max(float(stdtr(freedom, -abs(value) / spread)), LEAST_CHANCE))

@@ -139,14 +139,14 @@ class Runs:
             rest = replace(rest, start=cut)
         return reduce(Runs.joined, done)
 
-    def in_cells(self, place: Codes, cells: int) -> Runs:
+    def in_cells(self, number: Codes, cells: int) -> Runs:
         """Take note of the cells; rows below the first or above the last become flat."""
-        beyond = (place < 0) | (place >= cells)
+        beyond = (number < 0) | (number >= cells)
         return replace(
             self,
-            cell=np.clip(place, 0, cells - 1),
+            cell=np.clip(number, 0, cells - 1),
             alpha=np.where(beyond, 0.0, self.alpha),
-            beta=np.where(beyond, (place >= cells) * 1.0, self.beta),
+            beta=np.where(beyond, (number >= cells) * 1.0, self.beta),
         )
 
     def _between(self, sums: list[Floats]) -> list[Floats]:
@@ -255,8 +255,8 @@ def _by_group(groups: PatternGroups, runs: Runs, base: Sorted, cells: int) -> Fl
     """Totals of runs by group and cell."""
     totals = runs.totals(base)
     size = len(groups.names) * cells
-    places = [group * cells + runs.cell for group in groups.of[runs.pattern].T]
-    sums = [sum(np.bincount(place, entry, size) for place in places) for entry in totals]
+    indices = [group * cells + runs.cell for group in groups.of[runs.pattern].T]
+    sums = [sum(np.bincount(index, entry, size) for index in indices) for entry in totals]
     return np.stack(sums, axis=-1).reshape(-1, cells, len(totals))
 
 
@@ -300,10 +300,10 @@ def patch_powers(
         inside = np.flatnonzero(groups.patterns_of(group)[rows.pattern])
         violation, amount = float(bias[group, power]), float(amounts[group, power])
         patch = Patch(groups.levels[group], 0.0, 1.0, power, amount)
-        moved, y = patch.moved(p[inside]), rows.y[inside]
-        decrease = float(rows.weight[inside] @ ((p[inside] - y) ** 2 - (moved - y) ** 2))
+        recalibrated, y = patch.recalibrated(p[inside]), rows.y[inside]
+        decrease = float(rows.weight[inside] @ ((p[inside] - y) ** 2 - (recalibrated - y) ** 2))
         steps.append(Step(patch, groups.names[group], violation, violation * amount, decrease))
-        p[inside] = moved
+        p[inside] = recalibrated
 
 
 def _moments(weight: Floats, residual: Floats, p: Floats, degree: int) -> list[Floats]:

@@ -178,10 +178,10 @@ def _counts(facts: object, counts: object) -> npt.NDArray[np.int64]:
     if (facts is None) == (counts is None):
         raise InvalidOptionError("give facts or counts", "both" if facts is not None else "neither")
     if counts is not None:
-        given = read_numbers(counts, "counts")
-        if not ((given >= 0) & (given % 1 == 0) & (given < 2**53)).all():
+        numbers = read_numbers(counts, "counts")
+        if not ((numbers >= 0) & (numbers % 1 == 0) & (numbers < 2**53)).all():
             raise InvalidForecastsError("counts must be whole numbers of at least 0", "others")
-        each = given[given > 0].astype(np.int64)
+        each = numbers[numbers > 0].astype(np.int64)
     else:
         column = read_column(facts, "facts").tolist()
         if any(fact is None or fact != fact for fact in column):  # noqa: PLR0124  # NaN

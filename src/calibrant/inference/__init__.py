@@ -61,12 +61,15 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
-from calibrant.inference.laws import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Clusters as Clusters
+from calibrant.inference.laws import (
+    MOST_OUTCOMES_DRAWN as MOST_OUTCOMES_DRAWN,
+    Clusters as Clusters,
+)
 from calibrant.inference.mean_scores import brier_score, log_loss
 from calibrant.inference.means import (
-    mean_reach as mean_reach,
+    half_width_of_mean as half_width_of_mean,
     mean_variance as mean_variance,
-    mean_with_reach as mean_with_reach,
+    row_mean_and_half_width as row_mean_and_half_width,
 )
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import (
@@ -92,7 +95,7 @@ from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
     RatioVerdict as RatioVerdict,
 )
-from calibrant.inference.scores import mean_and_reach as mean_and_reach
+from calibrant.inference.scores import mean_and_half_width as mean_and_half_width
 from calibrant.inference.settings import (
     GAP_TOLERANCE as GAP_TOLERANCE,
     Settings as Settings,

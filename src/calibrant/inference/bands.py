@@ -121,7 +121,7 @@ def find_consistency_band(
     """Band from evidence that was read before."""
     joint = evidence.joint
     fitted = partial(kernels.isotonic_curves, joint.prediction, joint.mass)
-    curves = np.concatenate(in_threads(fitted, evidence.null_charges(draws, rng)))
+    curves = np.concatenate(in_threads(fitted, evidence.null_residual_masses(draws, rng)))
     tail = (1 - confidence) / 2
     if simultaneous:
         low, high = _limits_of_whole_curves(curves, confidence)
@@ -196,7 +196,7 @@ def confidence_band(
     """
     check_share("confidence", confidence)
     evidence = Evidence.read(y_true, y_proba, None, pos_label)
-    joint = evidence.given.of_mean_weight_one()
+    joint = evidence.full_joint.of_mean_weight_one()
     if not joint.unweighted:
         raise InferenceRefusedError(
             "a confidence band needs rows that weigh the same", "weights", "use consistency_band"
@@ -282,6 +282,6 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
     smallest = min(scale[scale > 0].min(initial=1.0) for scale in (below, above))
     below, above = np.maximum(below, smallest), np.maximum(above, smallest)
     under, over = beyond(reaching)
-    reach = upper_quantile(np.maximum(under / below, over / above).max(axis=1), confidence)
-    low, high = middle - reach * below, middle + reach * above
+    multiplier = upper_quantile(np.maximum(under / below, over / above).max(axis=1), confidence)
+    low, high = middle - multiplier * below, middle + multiplier * above
     return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]

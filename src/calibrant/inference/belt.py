@@ -44,12 +44,12 @@ class CalibrationBelt:
         return _ranges(self.prediction, self.prediction - self.low)
 
     def __str__(self) -> str:
-        told = [
+        texts = [
             f"{name} for forecasts from {number_text(low)} to {number_text(high)}"
             for name, ranges in (("too high", self.too_high), ("too low", self.too_low))
             for low, high in ranges
         ]
-        off = "; ".join(told) if told else "holds the diagonal everywhere"
+        off = "; ".join(texts) if texts else "holds the diagonal everywhere"
         return (
             f"calibration belt of degree {self.degree}, {percent_text(self.confidence)} "
             f"confidence: {off} ({pvalue_text(self.pvalue)})"
@@ -122,13 +122,13 @@ def calibration_belt(
     check_share("confidence", confidence)
     count = whole("points", points, 2, MOST_CELLS)
     check_flag("fitted_here", fitted_here)
-    joint = Evidence.read(y_true, y_proba, None, pos_label).given
+    joint = Evidence.read(y_true, y_proba, None, pos_label).full_joint
     fit = PolynomialFit.of(joint, 2 if fitted_here else 1)
     odds = log_odds(joint.prediction)
     spread = np.linspace(joint.prediction[0], joint.prediction[-1], count - count // 2)
     even = np.linspace(odds[0], odds[-1], count // 2)
     at = np.sort(np.concatenate([even, log_odds(spread)]))
-    low, high = fit.limits(at, fit.reach(confidence))
+    low, high = fit.limits(at, fit.allowed_fall(confidence))
     return CalibrationBelt(expit(at), low, high, confidence, fit.degree, fit.statistic, fit.pvalue)
 
 

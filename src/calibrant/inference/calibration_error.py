@@ -39,8 +39,8 @@ class WitnessInUnits:
 
     def __call__(self, prediction: object) -> Floats:
         """Value of the test at each forecast; of intervals, at each width."""
-        place = np.asarray(prediction, dtype=np.float64)
-        return self.inner(self.forecasts.scale.positions(np.atleast_1d(place)))
+        value = np.asarray(prediction, dtype=np.float64)
+        return self.inner(self.forecasts.scale.positions(np.atleast_1d(value)))
 
     def advantage(self, joint: Joint) -> float:
         """Return what it attains on a Joint of positions, in units of the scale."""

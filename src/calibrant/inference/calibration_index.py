@@ -15,7 +15,7 @@ from calibrant.inference.estimates import Estimate
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.joint import Joint
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
@@ -148,14 +148,14 @@ def around_ici(evidence: Evidence, value: float, width: float, settings: Setting
     from scipy.special import ndtri
 
     joint, confidence = evidence.joint, settings.confidence
-    seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
+    estimated = smoothed_bias(joint, residual_mass_of(joint)[np.newaxis, :], width)[0]
 
-    def indices(charges: Floats) -> tuple[Floats, Floats, Floats]:
-        bias = smoothed_bias(joint, charges, width)
-        again = np.abs(seen + bias) @ joint.mass
-        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(seen))
+    def indices(residual_masses: Floats) -> tuple[Floats, Floats, Floats]:
+        bias = smoothed_bias(joint, residual_masses, width)
+        again = np.abs(estimated + bias) @ joint.mass
+        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(estimated))
 
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    parts = evidence.multiplied_residual_masses(settings.draws, settings.rng, confidence)
     found = zip(*in_threads(indices, parts), strict=True)
     noise, *spreads = (np.concatenate(column) for column in found)
     half = (1 + confidence) / 2
@@ -188,11 +188,11 @@ def _quantiles(joint: Joint, distance: Floats, shares: Sequence[float]) -> list[
     if np.ptp(each) > 1e-12 * each.max():
         weight = joint.weight / joint.total
         return _in_order(distance, weight, [share - 1e-12 for share in shares])
-    places = [share * max(float(joint.row_count) - 1, 0.0) for share in shares]
-    below = [float(np.floor(place)) for place in places]
-    values = _in_order(distance, joint.rows, [*below, *(place + 1 for place in below)])
-    pairs = zip(places, below, values[: len(places)], values[len(places) :], strict=True)
-    return [low + (place - whole) * (high - low) for place, whole, low, high in pairs]
+    ranks = [share * max(float(joint.row_count) - 1, 0.0) for share in shares]
+    below = [float(np.floor(rank)) for rank in ranks]
+    values = _in_order(distance, joint.rows, [*below, *(rank + 1 for rank in below)])
+    pairs = zip(ranks, below, values[: len(ranks)], values[len(ranks) :], strict=True)
+    return [low + (rank - whole) * (high - low) for rank, whole, low, high in pairs]
 
 
 def _in_order(values: Floats, rows: Floats, ranks: Sequence[float]) -> list[float]:
@@ -211,16 +211,16 @@ def _in_order(values: Floats, rows: Floats, ranks: Sequence[float]) -> list[floa
     reached = np.cumsum(sums)
     last = int(np.flatnonzero(sums)[-1])
     chosen = [min(int(np.searchsorted(reached, rank, side="right")), last) for rank in ranks]
-    members: dict[int, list[Indices]] = {place: [] for place in chosen}
+    members: dict[int, list[Indices]] = {cell: [] for cell in chosen}
     for some in blocks(values.size):
         of_block = bins(some)
         for wanted, found in members.items():
             found.append(np.flatnonzero(of_block == wanted) + some.start)
     found_values = []
-    for rank, place in zip(ranks, chosen, strict=True):
-        inside = np.concatenate(members[place])
+    for rank, cell in zip(ranks, chosen, strict=True):
+        inside = np.concatenate(members[cell])
         order = inside[np.argsort(values[inside], kind="stable")]
-        before = float(reached[place - 1]) if place else 0.0
+        before = float(reached[cell - 1]) if cell else 0.0
         position = int(np.searchsorted(before + np.cumsum(rows[order]), rank, side="right"))
         found_values.append(float(values[order[min(position, order.size - 1)]]))
     return found_values

@@ -94,9 +94,9 @@ class Cases:
         return max(1.0, min(found, most))
 
 
-def plain_cases(given: AnyRows) -> Cases | None:
+def plain_cases(source: AnyRows) -> Cases | None:
     """Check rows without weights and return each as a case; None for mean outcomes."""
-    total, rows = cells(given, 1)  # one cell: the pass checks the rows
+    total, rows = cells(source, 1)  # one cell: the pass checks the rows
     if not total.binary:
         return None
     one = np.ones(rows.prediction.size)

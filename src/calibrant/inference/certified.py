@@ -205,8 +205,8 @@ def certified_threshold(
     )
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     if isinstance(source, Joint):
-        for name, given in (("groups", groups), ("clusters", clusters)):
-            if given is not None:
+        for name, values in (("groups", groups), ("clusters", clusters)):
+            if values is not None:
                 raise InvalidForecastsError(
                     f"{mention(name)} need rows", "a Joint", "pass @y_true and @y_proba"
                 )
@@ -270,10 +270,10 @@ def _check(risk: float, confidence: float) -> None:
 
 def _by_group(labels: object) -> dict[str, Indices]:
     """Rows of each group."""
-    given = [str(name) for name in np.asarray(labels).tolist()]
-    number = {name: place for place, name in enumerate(sorted(set(given)))}
-    code = np.fromiter((number[name] for name in given), dtype=np.intp, count=len(given))
-    return {name: np.flatnonzero(code == place) for name, place in number.items()}
+    texts = [str(name) for name in np.asarray(labels).tolist()]
+    number = {name: index for index, name in enumerate(sorted(set(texts)))}
+    code = np.fromiter((number[name] for name in texts), dtype=np.intp, count=len(texts))
+    return {name: np.flatnonzero(code == index) for name, index in number.items()}
 
 
 def _certified(joint: Joint, risk: float, confidence: float, together: int) -> CertifiedThreshold:
@@ -330,16 +330,16 @@ def _last_rejected(
     A sequence of levels carries its share of the level on as long as all of them are rejected;
     each start adds a share (Wiens and Dmitrienko 2005).
     """
-    last, carried = None, 0.0
-    places, shares = np.unique(starts[starts < count.size], return_counts=True)
-    ends = np.append(places[1:], count.size)
-    for start, end, share in zip(places, ends, shares, strict=False):
-        carried += share * level / starts.size
-        passed = _passed(count[start:end], wrong[start:end], risk, carried)
+    last, available = None, 0.0
+    distinct, shares = np.unique(starts[starts < count.size], return_counts=True)
+    ends = np.append(distinct[1:], count.size)
+    for start, end, share in zip(distinct, ends, shares, strict=False):
+        available += share * level / starts.size
+        passed = _passed(count[start:end], wrong[start:end], risk, available)
         if passed:
             last = int(start) + passed - 1
         if passed < end - start:
-            carried = 0.0
+            available = 0.0
     return last
 
 

@@ -68,7 +68,7 @@ def calibration_line(
 def _fit(
     solver: Solver, cases: Cases, odds: Floats, model: Model, confidence: float
 ) -> list[Estimate]:
-    """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
+    """Fit a weighted logistic regression; intervals by the sandwich or the binomial variance."""
     from scipy.special import ndtri
 
     try:
@@ -76,24 +76,25 @@ def _fit(
     except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
         return [stuck] * len(model.terms)
-    curvature, shown, coins = _spreads(cases, odds, beta, 1.0 if model.offset else beta[1])
+    curvature, shown, binomial = _spreads(cases, odds, beta, 1.0 if model.offset else beta[1])
     try:
         inverse = np.linalg.inv(curvature)
     except np.linalg.LinAlgError:
         flat = Estimate.undefined("the fitted chances are as good as 0 or 1")
         return [flat] * len(model.terms)
-    # Few events hide their own spread, which the fitted coins must have.
-    variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
+    # Few events hide their own spread, which binomial outcomes must have.
+    variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, binomial)))
+    half_width = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
     return [
-        Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
+        Estimate(float(b), float(b - r), float(b + r))
+        for b, r in zip(beta, half_width, strict=True)
     ]
 
 
 def _spreads(
     cases: Cases, odds: Floats, beta: Floats, slope: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Curvature of the loss, and covariance of its slope: as the rows show it, and of the coins."""
+    """Curvature of the loss, and covariance of its slope: as the rows show it, and binomial."""
     size, clustered = cases.prediction.size, cases.cluster is not None
     scores = np.empty((size if clustered else 0, beta.size))
     sums = np.zeros((3, beta.size, beta.size))
@@ -216,7 +217,7 @@ def classical_numbers(
     Notes
     -----
     Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters, or
-    with that of the fitted coins where it is larger; few clusters widen them as Student's t does.
+    with the binomial variance where it is larger; few clusters widen them as Student's t does.
     `loess` holds ICI, E50, E90 and Emax as published; `ici`, `e50` and `e90` use the Gaussian
     smoother of smECE at its fixed point instead, which has an interval. The
     interval of ICI is for the population's index under the same smoother: from the value less what
@@ -248,7 +249,7 @@ def classical_numbers(
 
 def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
     """Compute classical numbers from evidence that was read before."""
-    joint, confidence = evidence.given, settings.confidence
+    joint, confidence = evidence.full_joint, settings.confidence
     cases = evidence.cases()
     slope, intercept, in_the_large = calibration_line(joint, cases, confidence)
     width = width_of_kernel(joint)
@@ -281,12 +282,12 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
     """Twice the log-likelihood that fitted log-odds gain over those forecast."""
     from scipy.special import chdtrc
 
-    joint = evidence.given.of_mean_weight_one()
+    joint = evidence.full_joint.of_mean_weight_one()
     if slope.reason:
         return ScoreTest(np.nan, np.nan, slope.reason)
     if evidence.clusters is not None or not joint.unweighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
-    gain, seen = 0.0, np.zeros(2)
+    gain, totals = 0.0, np.zeros(2)
     for block in blocks(len(joint)):
         some = joint.prediction[block]
         inside = (some > 0) & (some < 1)
@@ -296,18 +297,18 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
         fitted = intercept.value + slope.value * odds
         gains = weight * (high - softplus(fitted)) + ones * (fitted - odds)
         gain += float(gains.sum())
-        seen += weight.sum() - ones.sum(), ones.sum()
-    if seen.min() < FEWEST_EVENTS:
+        totals += weight.sum() - ones.sum(), ones.sum()
+    if totals.min() < FEWEST_EVENTS:
         return ScoreTest(np.nan, np.nan, f"fewer than {FEWEST_EVENTS} of one outcome")
     statistic = max(0.0, 2 * gain)
     return ScoreTest(statistic, float(chdtrc(2, statistic)))
 
 
 def _giviti(evidence: Evidence) -> ScoreTest:
-    if evidence.clusters is not None or not evidence.given.equally_weighted:
+    if evidence.clusters is not None or not evidence.full_joint.equally_weighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
     try:
-        fit = PolynomialFit.of(evidence.given, 1)
+        fit = PolynomialFit.of(evidence.full_joint, 1)
     except InferenceRefusedError as refusal:
         return ScoreTest(np.nan, np.nan, f"{refusal.what}, got {refusal.got}")
     return ScoreTest(fit.statistic, fit.pvalue)
@@ -354,7 +355,7 @@ def _brier(cases: Cases) -> float:
 def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
     from scipy.special import chdtrc
 
-    joint = evidence.given.of_mean_weight_one()
+    joint = evidence.full_joint.of_mean_weight_one()
     if evidence.clusters is not None or not joint.unweighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
     groups = quantile_bins(joint, GROUPS).joint

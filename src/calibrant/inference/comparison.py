@@ -15,17 +15,17 @@ from calibrant._base.words import comparable_texts, interval_texts, number_text,
 from calibrant.catalogue import CATALOGUE
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
-from calibrant.data.rows import Given
+from calibrant.data.rows import RawRows
 from calibrant.decisions import DecisionTask, Score, score_name, score_title
 from calibrant.errors import InferenceRefusedError, InvalidOptionError, arguments_named, mention
 from calibrant.inference.calibration_error import measure_rows
 from calibrant.inference.cases import Cases, cluster_codes, widening
 from calibrant.inference.evidence import RESOLUTION
 from calibrant.inference.interval import upper_quantile
-from calibrant.inference.means import mean_with_reach
-from calibrant.inference.scores import mean_and_reach, score_of
-from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
-from calibrant.inputs import AskedKind, rows_of_kind
+from calibrant.inference.means import row_mean_and_half_width
+from calibrant.inference.scores import mean_and_half_width, score_of
+from calibrant.inference.statistic import AnyMeasure, Statistic, residual_mass_of
+from calibrant.inputs import KindRequest, rows_of_kind
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.joint.sums import cell_index
@@ -40,11 +40,11 @@ STEPS = (4.0, 16.0, 64.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """Charges of one forecaster, all together and by unit of drawing and level."""
+class ForecasterNoise:
+    """Residual mass of one forecaster, in all and by unit of drawing and level."""
 
     joint: Joint
-    charge: Floats
+    residual_mass: Floats
     """Of each level."""
     by_unit: Any
     """Sparse matrix, one row per unit and one column per level."""
@@ -52,12 +52,12 @@ class Side:
     """Sparse matrix of the spread that few events hide, one row per kind of rows."""
 
     def noise(self, drawn: Floats, extra: Floats, mean: Floats) -> Floats:
-        """Random deviations of the charges, one row each."""
+        """Random deviations of the residual mass, one row each."""
         found = (self.by_unit.T @ drawn.T + self.hidden.T @ extra.T).T
-        return np.asarray(found - mean * self.charge)
+        return np.asarray(found - mean * self.residual_mass)
 
 
-def find_reaches(
+def find_half_widths(
     pair: list[Rows],
     labels: npt.NDArray[Any] | None,
     statistic: Statistic,
@@ -88,10 +88,10 @@ def find_reaches(
     scale = _shrunk(alike) if cluster is None else np.ones(size)
     wilson = float(ndtri((1 + confidence) / 2)) * _unit(pair, weight, outcome, cluster)
     spread = wilson * np.sqrt(share) * _shrunk(alike)
-    sides = [
-        Side(
+    forecasters = [
+        ForecasterNoise(
             joint,
-            charges_of(joint),
+            residual_mass_of(joint),
             _by(unit, level, share * (outcome - joint.prediction[level]) * scale, joint),
             _by(alike, level, spread, joint),
         )
@@ -101,10 +101,10 @@ def find_reaches(
     few = 1.0
     if cluster is not None:
         few = _for_few(shares, confidence)
-    return _drawn_reaches(sides, statistic, shares, few, cells, confidence, draws, rng)
+    return _drawn_half_widths(forecasters, statistic, shares, few, cells, confidence, draws, rng)
 
 
-def find_reaches_of_units(
+def find_half_widths_of_units(
     pair: list[Rows],
     units: list[npt.NDArray[np.intp]],
     statistic: Statistic,
@@ -122,21 +122,23 @@ def find_reaches_of_units(
     z = float(ndtri((1 + confidence) / 2))
     cells = RESOLUTION if max(rows.prediction.size for rows in pair) <= MANY_ROWS else FEW_CELLS
     count = int(units[0].max()) + 1
-    parts = [_of_side(rows, unit, cells, z) for rows, unit in zip(pair, units, strict=True)]
+    parts = [_of_forecaster(rows, unit, cells, z) for rows, unit in zip(pair, units, strict=True)]
     kinds = [hidden.shape[0] for *_, hidden in parts]
-    sides = [
-        Side(joint, charges_of(joint), by_unit, _padded(hidden, sum(kinds[:place]), sum(kinds)))
-        for place, (joint, by_unit, hidden) in enumerate(parts)
+    forecasters = [
+        ForecasterNoise(
+            joint, residual_mass_of(joint), by_unit, _padded(hidden, sum(kinds[:index]), sum(kinds))
+        )
+        for index, (joint, by_unit, hidden) in enumerate(parts)
     ]
     shares = np.full(count, 1 / count)
     few = _for_few(shares, confidence)
-    return _drawn_reaches(sides, statistic, shares, few, cells, confidence, draws, rng)
+    return _drawn_half_widths(forecasters, statistic, shares, few, cells, confidence, draws, rng)
 
 
-def _of_side(
+def _of_forecaster(
     rows: Rows, unit: npt.NDArray[np.intp], cells: int, z: float
 ) -> tuple[Joint, Any, Any]:
-    """Levels of one forecaster, its charges by unit, and what few events hide by kind of rows."""
+    """Levels of one forecaster, its residual mass by unit, and what few events hide."""
     joint = Joint.from_rows(rows, cells)
     level = np.searchsorted(cell_index(joint.prediction, cells), cell_index(rows.prediction, cells))
     weight = np.ones(unit.size) if rows.weight is None else rows.weight
@@ -144,8 +146,8 @@ def _of_side(
     outcome = np.asarray(rows.outcome, dtype=np.float64)
     alike = _alike([level], outcome, rows.weight)
     spread = z * _unit([rows], weight, outcome, unit) * np.sqrt(share) * _shrunk(alike)
-    charge = share * (outcome - joint.prediction[level])
-    return joint, _by(unit, level, charge, joint), _by(alike, level, spread, joint)
+    residual_mass = share * (outcome - joint.prediction[level])
+    return joint, _by(unit, level, residual_mass, joint), _by(alike, level, spread, joint)
 
 
 def _padded(hidden: Any, before: int, size: int) -> Any:
@@ -162,8 +164,8 @@ def _for_few(shares: Floats, confidence: float) -> float:
     return float(np.sqrt(shares.size / (shares.size - 1)) * widening(shares, 1 - confidence))
 
 
-def _drawn_reaches(
-    sides: list[Side],
+def _drawn_half_widths(
+    forecasters: list[ForecasterNoise],
     statistic: Statistic,
     shares: Floats,
     few: float,
@@ -172,18 +174,18 @@ def _drawn_reaches(
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Draw deviations, one number per unit and one per kind of rows, for both sides at once."""
-    apart, both = [], Both.of(*(side.joint for side in sides))
-    errors = Errors(sides, statistic)
-    kinds = sides[0].hidden.shape[0]
+    """Draw deviations, one number per unit and one per kind of rows, for both at once."""
+    apart, both = [], Both.of(*(forecaster.joint for forecaster in forecasters))
+    errors = Errors(forecasters, statistic)
+    kinds = forecasters[0].hidden.shape[0]
     for count in in_parts(draws, max(shares.size, kinds, cells)):
         drawn = rng.standard_normal((count, shares.size)) * few
         extra = rng.standard_normal((count, kinds))
         mean = (drawn @ shares)[:, np.newaxis]
-        noise = [side.noise(drawn, extra, mean) for side in sides]
+        noise = [forecaster.noise(drawn, extra, mean) for forecaster in forecasters]
         errors.add(noise)
         apart.append(statistic.values(both.joint, both.difference(*noise)))
-    return errors.reach(confidence), upper_quantile(np.concatenate(apart), confidence)
+    return errors.half_width(confidence), upper_quantile(np.concatenate(apart), confidence)
 
 
 class Errors:
@@ -192,34 +194,37 @@ class Errors:
     An error is the largest value of many tests. It exceeds the population's by at most the
     deviation of the test that it found, and falls short by at most that of the test that the
     population would find, so that only tests that may be the best need to be looked at: those
-    whose value is within twice the largest deviation (the room) of the best one. Among them the
+    whose value is within twice the largest deviation (the slack) of the best one. Among them the
     largest deviation is at most (largest of values plus h times deviations, less the best value,
-    plus the room) / h, for every h. As h grows, that is the largest deviation of any test; with
-    the room left out, the numerical derivative of Hong and Li (2018).
+    plus the slack) / h, for every h. As h grows, that is the largest deviation of any test; with
+    the slack left out, the numerical derivative of Hong and Li (2018).
     """
 
-    def __init__(self, sides: list[Side], statistic: Statistic) -> None:
-        self.sides, self.statistic = sides, statistic
-        self.best = [self._values(side, side.charge[np.newaxis, :])[0] for side in sides]
+    def __init__(self, forecasters: list[ForecasterNoise], statistic: Statistic) -> None:
+        self.forecasters, self.statistic = forecasters, statistic
+        self.best = [
+            self._values(forecaster, forecaster.residual_mass[np.newaxis, :])[0]
+            for forecaster in forecasters
+        ]
         self.largest: list[list[Floats]] = [[], []]
-        self.moved: list[list[Floats]] = [[] for _ in STEPS]
+        self.slopes: list[list[Floats]] = [[] for _ in STEPS]
 
-    def _values(self, side: Side, charges: Floats) -> Floats:
-        return self.statistic.values(side.joint, charges)
+    def _values(self, forecaster: ForecasterNoise, residual_masses: Floats) -> Floats:
+        return self.statistic.values(forecaster.joint, residual_masses)
 
     def add(self, noise: list[Floats]) -> None:
-        """Take deviations of both sides, one row per draw."""
-        signed = list(zip(self.sides, noise, (-1, 1), strict=True))
-        for kept, (side, deviation, _) in zip(self.largest, signed, strict=True):
-            kept.append(self._values(side, deviation))
-        for kept, step in zip(self.moved, STEPS, strict=True):
+        """Add deviations of both forecasters, one row per draw."""
+        signed = list(zip(self.forecasters, noise, (-1, 1), strict=True))
+        for kept, (forecaster, deviation, _) in zip(self.largest, signed, strict=True):
+            kept.append(self._values(forecaster, deviation))
+        for kept, step in zip(self.slopes, STEPS, strict=True):
             total = sum(
-                self._values(side, side.charge + sign * step * deviation)
-                for side, deviation, sign in signed
+                self._values(forecaster, forecaster.residual_mass + sign * step * deviation)
+                for forecaster, deviation, sign in signed
             )
             kept.append((total - sum(self.best)) / step)
 
-    def reach(self, confidence: float) -> float:
+    def half_width(self, confidence: float) -> float:
         """Quantile over the draws of these bounds.
 
         Those of any test hold in both directions at once, the others in one: each may miss with
@@ -228,18 +233,18 @@ class Errors:
         first, second = (np.concatenate(values) for values in self.largest)
         of_any = smallest = first + second
         once = (1 + confidence) / 2
-        room = 2 * (upper_quantile(first, once) + upper_quantile(second, once))
-        for values, step in zip(self.moved, STEPS, strict=True):
-            smallest = np.minimum(smallest, np.concatenate(values) + room / step)
+        slack = 2 * (upper_quantile(first, once) + upper_quantile(second, once))
+        for values, step in zip(self.slopes, STEPS, strict=True):
+            smallest = np.minimum(smallest, np.concatenate(values) + slack / step)
         return min(upper_quantile(of_any, confidence), upper_quantile(smallest, once))
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Levels of both forecasters together, for charges of the second less those of the first."""
+    """Levels of both forecasters, for residual masses of the second less those of the first."""
 
     joint: Joint
-    places: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+    indices: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
     @classmethod
     def of(cls, first: Joint, second: Joint) -> Both:
@@ -255,10 +260,10 @@ class Both:
         )
 
     def difference(self, first: Floats, second: Floats) -> Floats:
-        """Charges of the second less those of the first, one row each."""
+        """Residual masses of the second less those of the first, one row each."""
         found = np.zeros((len(first), len(self.joint)))
-        found[:, self.places[1]] += second
-        found[:, self.places[0]] -= first
+        found[:, self.indices[1]] += second
+        found[:, self.indices[0]] -= first
         return found
 
 
@@ -296,11 +301,13 @@ def _shrunk(kind: npt.NDArray[np.intp]) -> Floats:
 
 
 def _by(
-    unit: npt.NDArray[np.intp], level: npt.NDArray[np.intp], charge: Floats, joint: Joint
+    unit: npt.NDArray[np.intp], level: npt.NDArray[np.intp], residual_mass: Floats, joint: Joint
 ) -> Any:
     from scipy.sparse import coo_array
 
-    return coo_array((charge, (unit, level)), shape=(int(unit.max()) + 1, len(joint))).tocsr()
+    return coo_array(
+        (residual_mass, (unit, level)), shape=(int(unit.max()) + 1, len(joint))
+    ).tocsr()
 
 
 # The share of outcomes 0: of answers, how many are wrong.
@@ -343,7 +350,7 @@ def compare_on_units(
     for y, p, code in zip(outcomes, predictions, codes, strict=True):
         times = np.bincount(code)
         weight = None if times.max() == 1 else 1 / times[code]
-        joint, rows = Joint.checked(Given.read(y, p, weight))
+        joint, rows = Joint.checked(RawRows.read(y, p, weight))
         joints.append(joint)
         pair.append(rows)
     one, other = map(_sorted, pair, codes)
@@ -352,9 +359,11 @@ def compare_on_units(
     if score is not None or measure == ERROR_RATE:
         return replace(_means(pair, codes, score, confidence, margin), identical=same)
     statistic = Statistic.of(measure)
-    statistic.refuse_without_reach()
-    reaches = find_reaches_of_units(pair, codes, statistic, confidence, draws, as_generator(rng))
-    found = compare_errors(joints, statistic, reaches, confidence, margin)
+    statistic.refuse_without_half_width()
+    half_widths = find_half_widths_of_units(
+        pair, codes, statistic, confidence, draws, as_generator(rng)
+    )
+    found = compare_errors(joints, statistic, half_widths, confidence, margin)
     return replace(found, identical=same)
 
 
@@ -404,10 +413,10 @@ def _means(
     z = float(ndtri((1 + confidence) / 2))
     spread = count / (count - 1) * float(((apart - apart.mean()) ** 2).sum()) + z**2 * change
     wider = widening(np.full(count, 1 / count), 1 - confidence)
-    reach = z * wider * float(np.sqrt(spread)) / count
+    half_width = z * wider * float(np.sqrt(spread)) / count
     name = ERROR_RATE if score is None else score_name(score.name)
     return Comparison(
-        name, first, second, difference - reach, difference + reach, confidence, margin
+        name, first, second, difference - half_width, difference + half_width, confidence, margin
     )
 
 
@@ -462,10 +471,10 @@ class Comparison:
         difference, low, high = map(_signed, texts, numbers)
         sure = f"between {low} and {high} with {percent_text(self.confidence)}"
         values = f"{self._title()} {first} and {second}, difference {difference}"
-        said = f"{self._found}: {values} ({sure} confidence)"
+        text = f"{self._found}: {values} ({sure} confidence)"
         if self.errors is None:
-            return f"{said}."
-        return f"{said}; smooth calibration errors {' and '.join(comparable_texts(*self.errors))}."
+            return f"{text}."
+        return f"{text}; smooth calibration errors {' and '.join(comparable_texts(*self.errors))}."
 
     def _title(self) -> str:
         """Name of the measure or of the score, in words."""
@@ -588,13 +597,13 @@ def compare(
     >>> compare(y, true + 2, true, kind="mean").high < 0
     True
     """
-    asked = AskedKind.of(kind, range, level)
-    if asked is not None:
-        _refuse_beside_losses(measure, pos_label)
+    request = KindRequest.of(kind, range, level)
+    if request is not None:
+        _refuse_other_options(measure, pos_label)
         return _compare_losses(
             y_true,
             (y_proba_a, y_proba_b),
-            asked,
+            request,
             sample_weight,
             clusters,
             margin,
@@ -614,7 +623,7 @@ def compare(
     pair, joints = [], []
     for name, y_proba in {"y_proba_a": y_proba_a, "y_proba_b": y_proba_b}.items():
         with arguments_named(y_proba=name):
-            joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
+            joint, rows = Joint.checked(RawRows.read(y_true, y_proba, sample_weight, pos_label))
         refuse_mean_outcomes(joint)
         pair.append(rows)
         joints.append(joint)
@@ -629,36 +638,36 @@ def compare(
     if score is not None:
         return replace(_scores(pair, labels, score, confidence, margin), identical=same)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
-    statistic.refuse_without_reach()
-    reaches = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
-    found = compare_errors(joints, statistic, reaches, confidence, margin)
+    statistic.refuse_without_half_width()
+    half_widths = find_half_widths(pair, labels, statistic, confidence, draws, as_generator(rng))
+    found = compare_errors(joints, statistic, half_widths, confidence, margin)
     return replace(found, identical=same)
 
 
 def compare_errors(
     joints: list[Joint],
     statistic: Statistic,
-    reaches: tuple[float, float],
+    half_widths: tuple[float, float],
     confidence: float,
     margin: float | None,
 ) -> Comparison:
     """Compare the errors of two Joints.
 
-    `reaches` are how far their difference, and the error of their difference, may be off.
+    `half_widths` are how far their difference, and the error of their difference, may be off.
     """
-    reach, beyond = reaches
+    half_width, beyond = half_widths
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     both = Both.of(*joints)
-    charges = both.difference(*(charges_of(joint)[np.newaxis, :] for joint in joints))
+    residual_masses = both.difference(*(residual_mass_of(joint)[np.newaxis, :] for joint in joints))
     # Two errors differ by no more than any test tells the forecasters apart.
-    most = max(abs(difference), float(statistic.values(both.joint, charges)[0])) + beyond
+    most = max(abs(difference), float(statistic.values(both.joint, residual_masses)[0])) + beyond
     return Comparison(
         statistic.name,
         first,
         second,
-        max(difference - reach, -most) + 0.0,  # never minus zero
-        min(difference + reach, most),
+        max(difference - half_width, -most) + 0.0,  # never minus zero
+        min(difference + half_width, most),
         confidence,
         margin,
     )
@@ -681,21 +690,21 @@ def _scores(
     with np.errstate(invalid="ignore"):  # both are infinite where neither can be
         if_not, if_so = (second - first for first, second in zip(*losses, strict=True))
     forecasts = [rows.prediction for rows in pair]
-    difference, reach = mean_and_reach(cases, if_not, if_so, forecasts, confidence)
+    difference, half_width = mean_and_half_width(cases, if_not, if_so, forecasts, confidence)
     first = np.where(outcome == 1, losses[0][1], losses[0][0])
     mean = float(cases.total(first) / weight.sum())
     return Comparison(
         score_name(score.name),
         mean,
         mean + difference,
-        difference - reach,
-        difference + reach,
+        difference - half_width,
+        difference + half_width,
         confidence,
         margin,
     )
 
 
-def _refuse_beside_losses(measure: object, pos_label: object) -> None:
+def _refuse_other_options(measure: object, pos_label: object) -> None:
     """Refuse what forecasts of continuous outcomes are not compared by."""
     for name, value in {"measure": measure, "pos_label": pos_label}.items():
         if value is not None:
@@ -707,7 +716,7 @@ def _refuse_beside_losses(measure: object, pos_label: object) -> None:
 def _compare_losses(
     y_true: object,
     forecasts: tuple[object, object],
-    kind: AskedKind,
+    kind: KindRequest,
     sample_weight: object,
     clusters: object,
     margin: float | None,
@@ -738,8 +747,8 @@ def _compare_losses(
     if kind.range is None and not pair[0].kind.has_ends:
         pair = _in_one_range(pair)
     before, after = (one.losses for one in pair)
-    value, reach = mean_with_reach(pair[0], after - before, labels, confidence)
-    if not np.isfinite(reach):
+    value, half_width = row_mean_and_half_width(pair[0], after - before, labels, confidence)
+    if not np.isfinite(half_width):
         raise InferenceRefusedError(
             "an interval needs at least two rows or clusters with weight", "one with nearly all"
         )
@@ -749,13 +758,13 @@ def _compare_losses(
         pair[0].kind.loss_name,
         mean,
         mean + value,
-        value - reach,
-        value + reach,
+        value - half_width,
+        value + half_width,
         confidence,
         margin,
         all(
-            np.array_equal(*sides)
-            for sides in zip(*((rows.prediction, rows.upper) for rows in pair), strict=True)
+            np.array_equal(*both)
+            for both in zip(*((rows.prediction, rows.upper) for rows in pair), strict=True)
         ),
         (one, other),
     )

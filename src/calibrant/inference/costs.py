@@ -24,10 +24,10 @@ from calibrant.decisions import (
     score_decomposition,
 )
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.laws import Coins
+from calibrant.inference.laws import BinomialCounts
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
 from calibrant.measures.measurement import Measurement
@@ -103,42 +103,42 @@ def find_costs(evidence: Evidence, settings: Settings, task: DecisionTask | None
     Isotonic regression fits noise as well: of perfect forecasts it seems to save something too.
     Outcomes are redrawn as for a test, clusters as a whole.
     """
-    joint = evidence.given
+    joint = evidence.full_joint
     pools = isotonic(joint)
     at = np.arange(1, THRESHOLDS) / THRESHOLDS
     draws = min(settings.draws, DRAWS)
     if evidence.clusters is not None:
         draws = min(draws, max(FEWEST_DRAWS, MOST_DRAWN // joint.row_count))
     coarse = _coarse(evidence, draws)
-    drawn, seen = (
-        RedrawnLosses.of(coarse.joint, charges, at, task)
-        for charges in (
-            coarse.null_charges(draws, settings.rng),
-            [charges_of(coarse.joint)[np.newaxis, :]],
+    drawn, observed = (
+        RedrawnLosses.of(coarse.joint, residual_masses, at, task)
+        for residual_masses in (
+            coarse.null_residual_masses(draws, settings.rng),
+            [residual_mass_of(coarse.joint)[np.newaxis, :]],
         )
     )
 
-    def test(name: str, seen: Floats, drawn: Floats) -> CalibrationTest:
+    def test(name: str, observed: Floats, drawn: Floats) -> CalibrationTest:
         clusters = None if coarse.clusters is None else len(coarse.clusters)
         null = np.sort(drawn)
         cells = None if coarse.joint is joint else len(coarse.joint)
-        return CalibrationTest(name, float(seen[0]), null, coarse.exact(draws), cells, clusters)
+        return CalibrationTest(name, float(observed[0]), null, coarse.exact(draws), cells, clusters)
 
     costs = Costs(
         curve=decision_loss_curve(joint, pooling=pools),
         perfect=LossByChance(at, drawn.at.mean(axis=0), np.quantile(drawn.at, CHANCE, axis=0)),
         worst=calibration_decision_loss(joint, pooling=pools),
-        worst_test=test("calibration_decision_loss", seen.worst, drawn.worst),
+        worst_test=test("calibration_decision_loss", observed.worst, drawn.worst),
         decomposition=replace(score_decomposition(joint, pooling=pools), pooling=POOLING),
         benefit=_benefit(joint),
     )
-    if task is None or seen.task is None or drawn.task is None or drawn.surprise is None:
+    if task is None or observed.task is None or drawn.task is None or drawn.surprise is None:
         return costs
     return replace(
         costs,
         task=task,
         task_loss=fixed_decision_loss(joint, task=task, pooling=pools),
-        task_test=test("fixed_decision_loss", seen.task, drawn.task),
+        task_test=test("fixed_decision_loss", observed.task, drawn.task),
         promised=promised_and_received(joint, task=task),
         noise=float(np.sqrt(np.mean(drawn.surprise**2))),
     )
@@ -146,22 +146,22 @@ def find_costs(evidence: Evidence, settings: Settings, task: DecisionTask | None
 
 def _coarse(evidence: Evidence, draws: int) -> Evidence:
     """Pool neighbouring predictions to cells of equal weight, where there are very many."""
-    given, rows, clusters = evidence.given, evidence.rows, evidence.clusters
-    if len(given) <= CELLS:
+    full_joint, rows, clusters = evidence.full_joint, evidence.rows, evidence.clusters
+    if len(full_joint) <= CELLS:
         return evidence
-    pooling = quantile_bins(given, CELLS)
+    pooling = quantile_bins(full_joint, CELLS)
     pooled = Evidence.of_joint(pooling.joint)
-    one_by_one = evidence.exact(draws) and given.row_count * draws <= MOST_DRAWN
+    one_by_one = evidence.exact(draws) and full_joint.row_count * draws <= MOST_DRAWN
     if clusters is None and (pooled.parts is not None or not one_by_one):
         return pooled
-    place = np.searchsorted(pooling.occupied, pooling.pool_of(given.prediction))
+    index = np.searchsorted(pooling.occupied, pooling.pool_of(full_joint.prediction))
     if rows is not None:
-        place = place[level_of(rows.prediction, given)]
-        return replace(evidence.drawn_on(pooling.joint, place), given=pooling.joint)
-    weight = given.weight / given.rows
-    ones = np.rint(given.positives / weight)
-    coins = Coins.grouped(place, weight, given.rows.astype(np.int64), ones)
-    return Evidence(pooling.joint, pooling.joint, coins, None)
+        index = index[level_of(rows.prediction, full_joint)]
+        return replace(evidence.drawn_on(pooling.joint, index), full_joint=pooling.joint)
+    weight = full_joint.weight / full_joint.rows
+    ones = np.rint(full_joint.positives / weight)
+    counts = BinomialCounts.grouped(index, weight, full_joint.rows.astype(np.int64), ones)
+    return Evidence(pooling.joint, pooling.joint, counts, None)
 
 
 def _benefit(joint: Joint) -> NetBenefit:

@@ -16,7 +16,7 @@ from calibrant.inference.bands import confidence_band
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
 from calibrant.inference.interval import ConfidenceInterval
-from calibrant.inference.scores import mean_and_reach
+from calibrant.inference.scores import mean_and_half_width
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
@@ -172,21 +172,21 @@ def _folds(rows: Rows, cases: Cases, count: int, rng: np.random.Generator) -> In
 def _lower(
     rows: Rows, cases: Cases, fold: Indices, recalibration: str, order: float, confidence: float
 ) -> float:
-    """Lower end: every fold is told by the folds before it alone.
+    """Lower end: the calibrator of every fold is fitted to the folds before it.
 
-    Folds that learn from each other would agree with each other by chance; told forwards, what
-    rows add is a sum of martingale differences, whose spread is that of independent rows.
+    Folds that are fitted to each other would agree by chance; fitted forwards, what rows add
+    is a sum of martingale differences, whose spread is that of independent rows.
     """
     later = fold > fold.min()
-    told = cases.where(later)
-    if not later.any() or (told.cluster is not None and told.clusters < 2):
+    later_cases = cases.where(later)
+    if not later.any() or (later_cases.cluster is not None and later_cases.clusters < 2):
         return 0.0
     gains = _gains(rows, fold, recalibration, order, forwards=True)
     two_sided = max(2 * confidence - 1, 1e-6)
-    mean, reach = mean_and_reach(
-        told, gains[0][later], gains[1][later], [told.prediction], two_sided
+    mean, half_width = mean_and_half_width(
+        later_cases, gains[0][later], gains[1][later], [later_cases.prediction], two_sided
     )
-    return float(max(0.0, mean - reach) ** (1 / order))
+    return float(max(0.0, mean - half_width) ** (1 / order))
 
 
 def _gains(
@@ -194,11 +194,11 @@ def _gains(
 ) -> tuple[Floats, Floats]:
     """Return what each row adds to the bound, for outcome 0 and for outcome 1.
 
-    Others teach the calibrator: all other folds, or those before alone.
+    The calibrator is fitted to all other folds, or to those before alone.
     """
     learned = np.empty(rows.prediction.size)
-    for held in np.unique(fold):
-        here, others = fold == held, fold < held if forwards else fold != held
+    for number in np.unique(fold):
+        here, others = fold == number, fold < number if forwards else fold != number
         learned[here] = rows.prediction[here]
         if others.any():
             joint = Joint.from_rows(rows.where(others))
@@ -221,7 +221,7 @@ def _upper(evidence: Evidence, order: float, level: float) -> float:
     """Upper end if the true rate never falls: the farthest that the band lets it be."""
     from scipy.special import ndtri
 
-    joint = evidence.given
+    joint = evidence.full_joint
     band = confidence_band(joint, confidence=1 - level / 2)
     at = level_of(joint.prediction, evidence.joint)
     forecast = joint.prediction

@@ -92,8 +92,8 @@ def find_dependence(
     own = residual - _expected(position, residual)
     if not own.any():
         return None
-    given = _given_outcome(position, outcome)
-    found = [_within(name, own, column, given, outcome) for name, column in keys.items()]
+    centered = _centered_by_outcome(position, outcome)
+    found = [_within(name, own, column, centered, outcome) for name, column in keys.items()]
     alike = [one for one in found if one is not None]
     if alike:
         return max(alike, key=lambda one: one.correlation)
@@ -149,7 +149,7 @@ def _settled(code: Indices, outcome: Floats) -> bool:
     return bool((outcome == mean[code]).all())
 
 
-def _given_outcome(position: Floats, outcome: Floats) -> Floats:
+def _centered_by_outcome(position: Floats, outcome: Floats) -> Floats:
     """Forecasts less the mean of those with the same of two outcomes."""
     own = position.astype(np.float64)
     values = np.unique(outcome)
@@ -206,7 +206,7 @@ def _forecasts_alike(position: Floats, outcome: Floats, same: Flags) -> bool:
     ranks = np.argsort(np.argsort(position, kind="stable"))
     if abs(float(np.corrcoef(ranks, np.arange(ranks.size))[0, 1])) > SORTED:
         return False
-    own = _given_outcome(position, outcome)
+    own = _centered_by_outcome(position, outcome)
     spread = float((own[1:][same] ** 2).sum())
     return spread > 0 and float((own[1:] * own[:-1])[same].sum()) >= NEXT_FORECAST * spread
 
@@ -222,7 +222,7 @@ def dependence_of(source: Source) -> Dependence | None:
     weighing = slice(None) if rows.weight is None else rows.weight > 0
     order = None if source.times is None else np.argsort(source.times[weighing], kind="stable")
     return find_dependence(
-        rows.place[weighing],
+        rows.coordinate[weighing],
         rows.residual[weighing],
         outcome[weighing],
         {name: column[weighing] for name, column in keys.items() if column.shape == outcome.shape},

@@ -83,9 +83,9 @@ def find_auc(cases: Cases, confidence: float) -> Estimate:
     events, others = float(ones.sum()), float(zeros.sum())
     if not (events > 0 and others > 0):
         return Estimate.undefined("one outcome only")
-    levels, place = np.unique(cases.prediction, return_inverse=True)
-    below = _shares_below(place, levels.size, zeros) / others
-    above = 1 - _shares_below(place, levels.size, ones) / events
+    levels, index = np.unique(cases.prediction, return_inverse=True)
+    below = _shares_below(index, levels.size, zeros) / others
+    above = 1 - _shares_below(index, levels.size, ones) / events
     value = min(1.0, max(0.0, float(ones @ below) / events))
     part = np.where(cases.outcome == 1, (below - value) / events, (above - value) / others)
     alone = float(cases.square @ part**2)
@@ -97,18 +97,18 @@ def find_auc(cases: Cases, confidence: float) -> Estimate:
     expected = _variance(value, *counts)
     scale = max(1.0, alone / expected) if expected > 0 else 1.0
     scale *= cases.design_effect(part)
-    reach = float(ndtri((1 + confidence) / 2)) * cases.widening(1 - confidence)
-    if not np.isfinite(reach):
+    multiplier = float(ndtri((1 + confidence) / 2)) * cases.widening(1 - confidence)
+    if not np.isfinite(multiplier):
         return Estimate(value, 0.0, 1.0)
-    reach *= np.sqrt(scale)
-    low, high = (_end(value, end, reach, counts) for end in (0.0, 1.0))
+    multiplier *= np.sqrt(scale)
+    low, high = (_end(value, end, multiplier, counts) for end in (0.0, 1.0))
     return Estimate(value, low, high)
 
 
-def _shares_below(place: Indices, count: int, weight: Floats) -> Floats:
+def _shares_below(index: Indices, count: int, weight: Floats) -> Floats:
     """Weight of the rows on lower levels, plus half of that on the same one, for each row."""
-    of_level = np.bincount(place, weight, count)
-    return np.asarray((np.cumsum(of_level) - of_level / 2)[place])
+    of_level = np.bincount(index, weight, count)
+    return np.asarray((np.cumsum(of_level) - of_level / 2)[index])
 
 
 def _variance(area: float, events: float, others: float) -> float:
@@ -118,12 +118,12 @@ def _variance(area: float, events: float, others: float) -> float:
     return area * (1 - area) * spread / (events * others)
 
 
-def _end(value: float, end: float, reach: float, counts: tuple[float, float]) -> float:
-    """Find the area farthest towards an end that is `reach` standard errors from the value."""
+def _end(value: float, end: float, multiplier: float, counts: tuple[float, float]) -> float:
+    """Find the area farthest towards an end that is `multiplier` standard errors from the value."""
     near, far = value, end
     for _ in range(HALVINGS):
         middle = (near + far) / 2
-        if (middle - value) ** 2 <= reach**2 * _variance(middle, *counts):
+        if (middle - value) ** 2 <= multiplier**2 * _variance(middle, *counts):
             near = middle
         else:
             far = middle

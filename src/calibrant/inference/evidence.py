@@ -11,19 +11,19 @@ import numpy.typing as npt
 
 from calibrant._base.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels, refuse_other_labels
-from calibrant.data.rows import Given, Rows
+from calibrant.data.rows import RawRows, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases, one_cluster, widening
 from calibrant.inference.laws import (
-    COINS_OF_FORECASTS,
     FEW_LEVELS,
+    FORECAST_LAW,
     MANY_CLUSTERS,
     Clusters,
     NullLaw,
     law_of,
 )
 from calibrant.inference.settings import rarer_share
-from calibrant.inputs import AskedKind, Source, rows_of_kind
+from calibrant.inputs import KindRequest, Source, rows_of_kind
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
 from calibrant.kinds import BINARY, UNIT, Kind, Scale
@@ -41,7 +41,7 @@ FEW_CLUSTERS = 30
 class Evidence:
     """Forecasts with what is needed to say how much of an error may be chance."""
 
-    given: Joint
+    full_joint: Joint
     """The Joint of the rows, exact unless the caller rounded it."""
     joint: Joint
     """The same with at most 4096 levels: statistic and draws use its predictions."""
@@ -50,7 +50,7 @@ class Evidence:
     clusters: Clusters | None
     rows: Rows | None = None
     """The rows, kept where a Joint does not hold all that is needed."""
-    law: NullLaw = COINS_OF_FORECASTS
+    law: NullLaw = FORECAST_LAW
     """How residuals vary if the forecasts are right."""
 
     @classmethod
@@ -61,7 +61,7 @@ class Evidence:
         sample_weight: object = None,
         pos_label: object = None,
         clusters: object = None,
-        kind: AskedKind | None = None,
+        kind: KindRequest | None = None,
     ) -> Evidence:
         """Take a Joint, or rows of some kind, perhaps in clusters."""
         if kind is not None:
@@ -88,22 +88,24 @@ class Evidence:
         return cls.of_rows(source, clusters)
 
     @classmethod
-    def of_joint(cls, given: Joint, law: NullLaw = COINS_OF_FORECASTS) -> Evidence:
+    def of_joint(cls, full_joint: Joint, law: NullLaw = FORECAST_LAW) -> Evidence:
         """Take a Joint."""
-        law.refuse(given)
-        joint = given.rounded(RESOLUTION) if len(given) > RESOLUTION else given
-        return cls(given, joint, law.of_levels(given, joint), None, law=law)
+        law.refuse(full_joint)
+        joint = full_joint.rounded(RESOLUTION) if len(full_joint) > RESOLUTION else full_joint
+        return cls(full_joint, joint, law.of_levels(full_joint, joint), None, law=law)
 
     @classmethod
     def without_draws(cls, rows: Rows) -> Evidence:
         """Take rows whose noise is drawn elsewhere, so that they need not be rounded for it."""
-        given = Joint.from_rows(rows)
-        COINS_OF_FORECASTS.refuse(given)
-        return cls(given, given, None, None, None if given.equally_weighted else rows)
+        full_joint = Joint.from_rows(rows)
+        FORECAST_LAW.refuse(full_joint)
+        return cls(
+            full_joint, full_joint, None, None, None if full_joint.equally_weighted else rows
+        )
 
     @classmethod
     def of_rows(
-        cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
+        cls, rows: RawRows | Rows, clusters: object = None, joint: Joint | None = None
     ) -> Evidence:
         """Take rows that are arrays already, checked or not; checked ones may bring their Joint."""
         evidence = cls.of_group(rows, clusters, joint)
@@ -113,14 +115,14 @@ class Evidence:
 
     @classmethod
     def of_group(
-        cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
+        cls, rows: RawRows | Rows, clusters: object = None, joint: Joint | None = None
     ) -> Evidence:
         """Take rows that are one group of many, and so perhaps a single cluster."""
         if isinstance(rows, Rows) and joint is None and not rows.kind.summed:
             joint = Joint.of(rows)
-        given, checked = (joint, rows.found_sound()) if joint else Joint.checked(rows)
+        full_joint, checked = (joint, rows.found_sound()) if joint else Joint.checked(rows)
         kind, scale = checked.kind, checked.scale
-        evidence = cls.of_joint(given, law_of(kind, bounded=scale.bounded))
+        evidence = cls.of_joint(full_joint, law_of(kind, bounded=scale.bounded))
         if evidence.parts is not None and clusters is None:
             return evidence
         labels = None if clusters is None else read_labels(clusters, "clusters", len(checked))
@@ -169,7 +171,7 @@ class Evidence:
     def extent(self) -> float:
         """What a tolerance in per cent is a share of: the rarer outcome, or the outcomes' range."""
         return (
-            rarer_share(self.given)
+            rarer_share(self.full_joint)
             if self.rows is None or self.kind.summed
             else (self.kind.extent(self.rows))
         )
@@ -177,7 +179,7 @@ class Evidence:
     def forecast_and_observed(self) -> tuple[float, float]:
         """Return what was forecast on average, and what was observed."""
         if self.rows is None or self.kind.summed:
-            return self.given.mean_prediction, self.given.base_rate
+            return self.full_joint.mean_prediction, self.full_joint.base_rate
         return self.kind.forecast_and_observed(self.rows)
 
     def region(self, start: int, stop: int) -> Region:
@@ -194,7 +196,7 @@ class Evidence:
     @property
     def cells(self) -> int | None:
         """Cells that predictions were rounded to for the draws, or None."""
-        return None if self.joint is self.given else self.joint.resolution
+        return None if self.joint is self.full_joint else self.joint.resolution
 
     @property
     def approximate(self) -> bool:
@@ -204,7 +206,7 @@ class Evidence:
     @property
     def clustered(self) -> bool:
         """Whether rows depend on each other: clusters of one row each say that they do not."""
-        return self.clusters is not None and len(self.clusters) < self.given.row_count
+        return self.clusters is not None and len(self.clusters) < self.full_joint.row_count
 
     @property
     def lone(self) -> bool:
@@ -219,7 +221,7 @@ class Evidence:
     def widening(self, level: float) -> float:
         """Factor by which noise drawn from few clusters, or few rows, is too narrow.
 
-        Clusters drawn in bundles count as the bundles: more is not known of their spread.
+        Clusters drawn in blocks count as the blocks: more is not known of their spread.
         """
         if self.clusters is not None:
             return widening(self.clusters.drawn_share, level)
@@ -232,7 +234,7 @@ class Evidence:
         Kish's number for weights; with clusters divided by the design effect, the squared sums of
         residuals by cluster over the squared residuals, at most the size of a cluster.
         """
-        unit = float(self.given.weight_squares.sum()) / self.given.total**2
+        unit = float(self.full_joint.weight_squares.sum()) / self.full_joint.total**2
         if self.clusters is None:
             return unit
         whole = float(self.clusters.share @ self.clusters.share)
@@ -246,27 +248,29 @@ class Evidence:
             code = None if self.clusters is None else self.clusters.code
             outcome = np.asarray(rows.outcome, dtype=np.float64)
             return Cases(rows.prediction, outcome, weight, weight**2, code)
-        joint = self.given
+        joint = self.full_joint
         shares = 1 - joint.outcome, joint.outcome
-        seen = [np.flatnonzero(share > 0) for share in shares]
+        occurring = [np.flatnonzero(share > 0) for share in shares]
 
         def of_both(column: Floats) -> Floats:
-            return np.concatenate([column[levels] for levels in seen])
+            return np.concatenate([column[levels] for levels in occurring])
 
         def shared(column: Floats) -> Floats:
-            parts = (column[levels] * of[levels] for levels, of in zip(seen, shares, strict=True))
+            parts = (
+                column[levels] * of[levels] for levels, of in zip(occurring, shares, strict=True)
+            )
             return np.concatenate(list(parts))
 
         weight = shared(joint.weight)
         square = weight if joint.weight_squares is joint.weight else shared(joint.weight_squares)
-        outcome = np.repeat([0.0, 1.0], [levels.size for levels in seen])
+        outcome = np.repeat([0.0, 1.0], [levels.size for levels in occurring])
         return Cases(of_both(joint.prediction), outcome, weight, square, None)
 
     def exact(self, draws: int) -> bool:
         """Whether draws have exactly the distribution of right forecasts."""
         return self.clusters is None and self.law.exact(self, draws)
 
-    def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    def null_residual_masses(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Residual mass of right forecasts, `draws` rows in parts of bounded memory.
 
         Rows follow the null law. Clusters may depend inside in any way, so their residuals are
@@ -280,28 +284,28 @@ class Evidence:
         size = self.clusters.drawn
         for count in in_parts(draws, max(size, len(self.joint))):
             signs = self.law.multipliers(rng, (count, size))
-            flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
-            if self.clusters.bundled:
+            flipped = np.ascontiguousarray((self.clusters.residual_mass.T @ signs.T).T)
+            if self.clusters.in_blocks:
                 shift = rng.standard_normal((count, 1)) * np.sqrt(self.clusters.left_out)
-                flipped += shift * self._charge
+                flipped += shift * self._residual_mass
             if missing is not None:
                 flipped += np.sqrt(missing) * rng.standard_normal(flipped.shape)
             yield flipped
 
-    def multiplied_charges(
+    def multiplied_residual_masses(
         self, draws: int, rng: np.random.Generator, confidence: float
     ) -> Iterator[Floats]:
-        """Charges whose spread is that of the sample's charges around the truth.
+        """Residual masses that vary as the sample's do around the truth.
 
-        Each row's (or cluster's) part in the charges, less its mean, times a standard normal
-        number. Levels are independent sums of rows, so one number per level does, and one more
-        for the mean. Where few events were seen the sample hides its own spread; as in Wilson's
-        interval z^2 more rows with residuals of plus or minus one are therefore mixed in.
+        Each row's (or cluster's) part in the residual mass, less its mean, times a standard
+        normal number. Levels are independent sums of rows, so one number per level does, and
+        one more for the mean. Where few events were seen the sample hides its own spread; as in
+        Wilson's interval z^2 more rows with residuals of plus or minus one are therefore mixed in.
         """
         from scipy.special import ndtri
 
         joint = self.joint
-        charge = self._charge
+        residual_mass = self._residual_mass
         hidden = (ndtri((1 + confidence) / 2) * self.unit) ** 2 * joint.mass
         if self.clusters is None:
             squares, cross, total = self.law.spreads(self)
@@ -313,25 +317,25 @@ class Evidence:
                 drawn = rng.standard_normal((count, len(joint)))
                 drawn *= deviation
                 mean = small_product(drawn, slope) + rest * rng.standard_normal(count)
-                drawn -= mean[:, np.newaxis] * charge
+                drawn -= mean[:, np.newaxis] * residual_mass
                 yield drawn
             return
         size = self.clusters.drawn
         if size > MANY_CLUSTERS and len(joint) < FEW_LEVELS:
             for drawn, mean in self._summed_normals(self.clusters, draws, rng):
                 noise = rng.standard_normal(drawn.shape) * np.sqrt(hidden)
-                yield drawn - mean[:, np.newaxis] * charge + noise
+                yield drawn - mean[:, np.newaxis] * residual_mass + noise
             return
         for count in in_parts(draws, max(size, len(joint))):
             drawn = rng.standard_normal((count, size)) * np.sqrt(size / (size - 1))
-            together = (self.clusters.charges.T @ drawn.T).T
-            if not self.clusters.bundled:
+            together = (self.clusters.residual_mass.T @ drawn.T).T
+            if not self.clusters.in_blocks:
                 mean = drawn @ self.clusters.share
-                together = together - mean[:, np.newaxis] * charge
+                together = together - mean[:, np.newaxis] * residual_mass
             yield together + rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
 
     @property
-    def _charge(self) -> Floats:
+    def _residual_mass(self) -> Floats:
         joint = self.joint
         return np.asarray((joint.positives - joint.weight * joint.prediction) / joint.total)
 
@@ -344,8 +348,8 @@ class Evidence:
         The sums are normal as well: it takes a number for each of few levels, not for each cluster.
         """
         size = len(clusters)
-        across = np.asarray(clusters.charges.T @ clusters.share)
-        within = np.asarray((clusters.charges.T @ clusters.charges).todense())
+        across = np.asarray(clusters.residual_mass.T @ clusters.share)
+        within = np.asarray((clusters.residual_mass.T @ clusters.residual_mass).todense())
         total = float(clusters.share @ clusters.share)
         covariance = np.block([[within, across[:, np.newaxis]], [across, np.array([total])]])
         # A little more spread keeps the root defined, and steady under rounding: eigenvectors are
@@ -357,22 +361,22 @@ class Evidence:
             drawn = rng.standard_normal((count, len(root))) @ root.T
             yield drawn[:, :-1], drawn[:, -1]
 
-    def squared_charges(self, first: npt.NDArray[np.intp]) -> Floats:
-        """Variance of the charges of runs of levels, given the first level of each run.
+    def residual_variance(self, first: npt.NDArray[np.intp]) -> Floats:
+        """Variance of the residual mass of runs of levels, given the first level of each run.
 
         Squared residuals of rows, or of the rows of a cluster that fall into a run together.
         """
         if self.clusters is None:
             return np.asarray(np.add.reduceat(self.law.spreads(self)[0], first))
         sums, count = self._sums_by_cluster(self.clusters, first), self.clusters.drawn
-        mean = self.clusters.left_out * np.add.reduceat(self._charge, first) ** 2
+        mean = self.clusters.left_out * np.add.reduceat(self._residual_mass, first) ** 2
         return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)) + mean)
 
     def covariance(self, first: npt.NDArray[np.intp], confidence: float) -> Floats:
-        """Covariance of `multiplied_charges`, added up over runs of levels."""
+        """Covariance of `multiplied_residual_masses`, added up over runs of levels."""
         from scipy.special import ndtri
 
-        charge = np.add.reduceat(self._charge, first)
+        residual_mass = np.add.reduceat(self._residual_mass, first)
         mass = np.add.reduceat(self.joint.mass, first)
         hidden = np.diag((ndtri((1 + confidence) / 2) * self.unit) ** 2 * mass)
         if self.clusters is None:
@@ -383,27 +387,27 @@ class Evidence:
             sums, count = self._sums_by_cluster(self.clusters, first), self.clusters.drawn
             scale = count / (count - 1)
             within = scale * (sums.T @ sums) + hidden
-            if self.clusters.bundled:
+            if self.clusters.in_blocks:
                 return np.asarray(within)
             share = self.clusters.share
             across, total = sums.T @ share, float(share @ share)
-        mixed = np.multiply.outer(across, charge)
-        mean = total * np.multiply.outer(charge, charge) - mixed - mixed.T
+        mixed = np.multiply.outer(across, residual_mass)
+        mean = total * np.multiply.outer(residual_mass, residual_mass) - mixed - mixed.T
         return np.asarray(within + scale * mean)
 
     def _sums_by_cluster(self, clusters: Clusters, first: npt.NDArray[np.intp]) -> Floats:
-        """Charges of each cluster or bundle, added up over runs of levels."""
+        """Residual mass of each cluster or block, added up over runs of levels."""
         of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(self.joint))))
         runs = of_level[:, np.newaxis] == np.arange(first.size)
-        return np.asarray(clusters.charges @ runs.astype(np.float64))
+        return np.asarray(clusters.residual_mass @ runs.astype(np.float64))
 
     @property
     def design_effect(self) -> float:
         """Factor by which clusters make sums of residuals vary more, at least 1."""
         if self.clusters is None:
             return 1.0
-        sums = self.clusters.charges.sum(axis=1)
-        within = float(sums @ sums) + self.clusters.left_out * float(self._charge.sum()) ** 2
+        sums = self.clusters.residual_mass.sum(axis=1)
+        within = float(sums @ sums) + self.clusters.left_out * float(self._residual_mass.sum()) ** 2
         return max(1.0, within / max(float(self.law.spreads(self)[0].sum()), 1e-300))
 
     def spread_by_level(self) -> Floats:

@@ -15,7 +15,7 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, cautions_of
 from calibrant.inference.rows_to_settle import LEAST, SquaredGaps
 from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.joint import Joint
 from calibrant.measures.regions import Region
 
@@ -55,14 +55,14 @@ class Ranges:
         """Take ranges that are given, with the first level of each."""
         joint = evidence.joint
         mass = np.add.reduceat(joint.mass, first)
-        charge = np.add.reduceat(charges_of(joint), first)
-        chance = evidence.squared_charges(first)
-        squared = float(((charge**2 - chance) / mass).sum())
+        residual_mass = np.add.reduceat(residual_mass_of(joint), first)
+        chance = evidence.residual_variance(first)
+        squared = float(((residual_mass**2 - chance) / mass).sum())
         return cls(pooling, first, mass, squared)
 
-    def noise(self, charges: Floats) -> Floats:
-        """Gaps of many charges (one row each), times the root of the ranges' shares of rows."""
-        return np.asarray(np.add.reduceat(charges, self.first, axis=1) / np.sqrt(self.mass))
+    def noise(self, residual_masses: Floats) -> Floats:
+        """Gaps of residual masses (one row each), times the root of the ranges' shares of rows."""
+        return np.asarray(np.add.reduceat(residual_masses, self.first, axis=1) / np.sqrt(self.mass))
 
     @property
     def outer_root(self) -> Floats:
@@ -161,7 +161,7 @@ def typical_gap(
     count = None if n_bins is None else whole("n_bins", n_bins, 1, MOST_BINS)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     ranges = Ranges.of(evidence, count)
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    parts = evidence.multiplied_residual_masses(settings.draws, settings.rng, confidence)
     return gap_interval(evidence, ranges, np.concatenate([*map(ranges.noise, parts)]), confidence)
 
 
@@ -179,8 +179,8 @@ def gap_interval(
             return float(np.mean(shown.at(np.array([gap])) <= squared))
 
         low, _ = _smallest_root(lambda gap: less(gap, ranges.squared) <= 1 - level / 2)
-        seen = max(ranges.squared, shown.least)
-        _, high = _smallest_root(lambda gap: less(gap, seen) <= level / 2, high)
+        observed = max(ranges.squared, shown.least)
+        _, high = _smallest_root(lambda gap: less(gap, observed) <= level / 2, high)
     value = ranges.value
     return ConfidenceInterval(
         NAME,
@@ -215,10 +215,10 @@ def gaps_of_each(
         for evidence, own in zip(alone, ranges, strict=True)
     ]
     squares = _SquaredGaps.of(noise, np.where(known, wide, 1.0) ** 2)
-    seen = np.array([own.squared for own in ranges])
-    low = _smallest_roots(lambda gap: squares.below(gap, seen) <= 1 - level / 2, seen.size)
-    least = np.maximum(seen, squares.least)
-    high = _smallest_roots(lambda gap: squares.below(gap, least) <= level / 2, seen.size)
+    observed = np.array([own.squared for own in ranges])
+    low = _smallest_roots(lambda gap: squares.below(gap, observed) <= 1 - level / 2, observed.size)
+    least = np.maximum(observed, squares.least)
+    high = _smallest_roots(lambda gap: squares.below(gap, least) <= level / 2, observed.size)
     found = []
     for evidence, own, lower, upper, certain in zip(
         evidences, ranges, low, high, known, strict=True

@@ -96,10 +96,10 @@ def grade_tests(
     joint, rows = Joint.checked(source)
     refuse_mean_outcomes(joint)
     labels = read_labels(grades, "grades", rows.prediction.size)
-    names, place = np.unique(labels, return_inverse=True)
-    count = np.bincount(place)
-    events = np.bincount(place, np.asarray(rows.outcome, dtype=np.float64))
-    mean = np.bincount(place, rows.prediction) / count
+    names, grade = np.unique(labels, return_inverse=True)
+    count = np.bincount(grade)
+    events = np.bincount(grade, np.asarray(rows.outcome, dtype=np.float64))
+    mean = np.bincount(grade, rows.prediction) / count
     if not ((mean > 0) & (mean < 1)).all():
         raise InferenceRefusedError(
             "a grade with forecasts of 0 or 1 only cannot be tested",

@@ -191,7 +191,7 @@ def find_interval(
 ) -> ConfidenceInterval:
     """Interval from evidence that was read before."""
     statistic.refuse_without_interval()
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, settings.confidence)
+    parts = evidence.multiplied_residual_masses(settings.draws, settings.rng, settings.confidence)
     deviations = np.concatenate(in_threads(partial(statistic.values, evidence.joint), parts))
     return multiplier_interval(evidence, statistic, deviations, settings.confidence)
 
@@ -212,11 +212,11 @@ def multiplier_interval(
 
 
 def _powered(
-    evidence: Evidence, statistic: Statistic, confidence: float, reach: float
+    evidence: Evidence, statistic: Statistic, confidence: float, half_width: float
 ) -> ConfidenceInterval:
-    power, value = statistic.power, statistic.value(evidence.given)
+    power, value = statistic.power, statistic.value(evidence.full_joint)
     root = value ** (1 / power)
-    low, high = max(0.0, root - reach) ** power, (root + reach) ** power
+    low, high = max(0.0, root - half_width) ** power, (root + half_width) ** power
     highest = _highest(evidence, statistic)
     return ConfidenceInterval(
         statistic.name,
@@ -249,21 +249,21 @@ def worst_case_radius(rows: float, confidence: float) -> float:
 
 
 def _worst_case(evidence: Evidence, statistic: Statistic, confidence: float) -> ConfidenceInterval:
-    weighted = not evidence.given.equally_weighted
+    weighted = not evidence.full_joint.equally_weighted
     other = statistic.function is not smooth_calibration_error or statistic.options
     if other or weighted or evidence.clusters is not None:
         raise InvalidOptionError(
             "the worst-case bound is for the smooth error of rows without weights and clusters",
             statistic.name if other else "weights" if weighted else "clusters",
         )
-    radius = worst_case_radius(evidence.given.row_count, confidence)
+    radius = worst_case_radius(evidence.full_joint.row_count, confidence)
     return _around(evidence, statistic, confidence, radius, "worst-case")
 
 
 def _around(
     evidence: Evidence, statistic: Statistic, confidence: float, half_width: float, method: str
 ) -> ConfidenceInterval:
-    value = statistic.value(evidence.given)
+    value = statistic.value(evidence.full_joint)
     return ConfidenceInterval(
         statistic.name,
         value,
@@ -305,11 +305,11 @@ def interval_between(
 
 def cautions_of(evidence: Evidence) -> list[str]:
     """Say what to know before trusting an interval of this evidence."""
-    said = []
+    cautions = []
     if evidence.lone:
-        said.append(ONE_CLUSTER)
+        cautions.append(ONE_CLUSTER)
     elif evidence.clusters is not None and len(evidence.clusters) < FEW_CLUSTERS:
-        said.append(f"only {len(evidence.clusters)} clusters: the interval is rough")
+        cautions.append(f"only {len(evidence.clusters)} clusters: the interval is rough")
     if evidence.approximate:
-        said.append("weights within a level differ and the rows are not known: approximate")
-    return said
+        cautions.append("weights within a level differ and the rows are not known: approximate")
+    return cautions

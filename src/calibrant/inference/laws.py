@@ -1,8 +1,9 @@
 """How residuals vary if the forecasts are right: the null law of a kind of forecast.
 
-Three laws serve every kind. Outcomes of right probabilities are coins of the forecasts; whether an
-outcome lies below a right quantile, or inside a right interval, is a coin of the level; of other
-residuals only the mean is known, so they are kept and multiplied by random numbers. A law also
+Three laws serve every kind. Outcomes of right probabilities are Bernoulli with the forecast as
+probability; whether an outcome lies below a right quantile, or inside a right interval, is
+Bernoulli with the level as probability; of other residuals only the mean is known, so they are
+kept and multiplied by random numbers. A law also
 says how the rows of a level are stored: added up by weight, or each with its residual mass, which
 is its weight times its residual as a share of all weight.
 """
@@ -20,12 +21,12 @@ from calibrant._base.arrays import NUMBERS_IN_CACHE, Floats, Indices, in_parts
 from calibrant.data.rows import Rows
 from calibrant.inference.cases import widening
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE, line_scores
-from calibrant.inference.statistic import Statistic, charges_of
+from calibrant.inference.statistic import Statistic, residual_mass_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_binomials, draw_positives, exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import level_of
 from calibrant.kinds import Kind
-from calibrant.measures.regions import noise_of_coins
+from calibrant.measures.regions import bernoulli_noise
 
 if TYPE_CHECKING:
     from calibrant.inference.evidence import Evidence
@@ -36,7 +37,7 @@ DRAWN_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Coins:
+class BinomialCounts:
     """Rows of one level and one weight, in the order of the levels."""
 
     level: npt.NDArray[np.intp]
@@ -51,7 +52,7 @@ class Coins:
         weight: Floats,
         rows: npt.NDArray[np.int64],
         positives: Floats,
-    ) -> Coins:
+    ) -> BinomialCounts:
         """Add up entries with the same level and weight."""
         order = np.lexsort((weight, level))
         level, weight = level[order], weight[order]
@@ -65,7 +66,7 @@ class Coins:
         )
 
     @classmethod
-    def of_rows(cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp]) -> Coins:
+    def of_rows(cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp]) -> BinomialCounts:
         """Add up rows by level and weight; no level is empty."""
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         if rows.weight is not None:
@@ -75,32 +76,32 @@ class Coins:
         return cls(np.arange(size), np.ones(size), np.bincount(level, minlength=size), ones)
 
     def sums(self, entries: Floats) -> Floats:
-        """Add up over the coins of each level, along the last axis."""
+        """Add up over the counts of each level, along the last axis."""
         first = np.flatnonzero(np.diff(self.level, prepend=-1))
         return np.asarray(np.add.reduceat(entries, first, axis=-1))
 
     @classmethod
-    def of_levels(cls, given: Joint, joint: Joint) -> Coins | None:
+    def of_levels(cls, full_joint: Joint, joint: Joint) -> BinomialCounts | None:
         """Add up levels, where rows of one level weigh the same; None where they do not."""
-        if all(part is given.rows for part in (given.weight, given.weight_squares)):
+        if all(part is full_joint.rows for part in (full_joint.weight, full_joint.weight_squares)):
             ones = np.ones(len(joint))
             return cls(np.arange(len(joint)), ones, joint.rows.astype(np.int64), joint.positives)
-        if not exact_levels(given).all():
+        if not exact_levels(full_joint).all():
             return None
-        each = given.weight / given.rows
-        rows, ones = given.rows.astype(np.int64), np.rint(given.positives / each)
-        if joint is given:
-            return cls(np.arange(len(given)), each, rows, ones)
-        return cls.grouped(level_of(given.prediction, joint), each, rows, ones)
+        each = full_joint.weight / full_joint.rows
+        rows, ones = full_joint.rows.astype(np.int64), np.rint(full_joint.positives / each)
+        if joint is full_joint:
+            return cls(np.arange(len(full_joint)), each, rows, ones)
+        return cls.grouped(level_of(full_joint.prediction, joint), each, rows, ones)
 
     def redrawn(self, joint: Joint, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Charges of perfect forecasts on the levels of a Joint, many draws at once."""
+        """Residual masses of perfect forecasts on the levels of a Joint, many draws at once."""
         chance = joint.prediction[self.level]
         for count in in_parts(draws, self.level.size, DRAWN_AT_ONCE):
-            charges = draw_binomials(self.rows, chance, count, rng)
-            charges -= self.rows * chance
-            charges *= self.weight / joint.total
-            yield self.sums(charges) if self.level.size > len(joint) else charges
+            residual_masses = draw_binomials(self.rows, chance, count, rng)
+            residual_masses -= self.rows * chance
+            residual_masses *= self.weight / joint.total
+            yield self.sums(residual_masses) if self.level.size > len(joint) else residual_masses
 
     def spreads(self, joint: Joint) -> tuple[Floats, Floats, float]:
         """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
@@ -116,9 +117,9 @@ class Coins:
 
 # Normal numbers of more clusters than this are drawn as their sums, if there are few levels.
 MANY_CLUSTERS, FEW_LEVELS = 2**14, 2**9
-# Beyond so many rows in more clusters and levels than that, clusters are drawn in so many bundles,
+# Beyond so many rows in more clusters and levels than that, clusters are drawn in so many blocks,
 # or in fewer, as many as there are rows to a level, but never so few that noise were ill known.
-MANY_ROWS, BUNDLES, FEWEST_BUNDLES = 2**21, 2**12, 2**9
+MANY_ROWS, BLOCKS, FEWEST_BLOCKS = 2**21, 2**12, 2**9
 # Whole numbers are looked up in a table of at most so many entries per row.
 SPREAD = 4
 
@@ -127,16 +128,16 @@ SPREAD = 4
 class Clusters:
     """Residuals added up by cluster and level.
 
-    Very many clusters are put together in bundles, by number: clusters are independent, so bundles
+    Very many clusters are put together in blocks, by number: clusters are independent, so blocks
     are, and sums over them have the same variance. It is only known a little less well, as from
-    512 to 4096 clusters. Bundles are without their part of the mean, which would grow with their
+    512 to 4096 clusters. Blocks are without their part of the mean, which would grow with their
     size if forecasts are off.
     """
 
-    charges: Any
-    """Matrix, perhaps sparse, with a row per cluster or bundle and a column per level."""
-    bundled: bool
-    """Whether rows of that matrix are bundles, without their part of the mean."""
+    residual_mass: Any
+    """Matrix, perhaps sparse, with a row per cluster or block and a column per level."""
+    in_blocks: bool
+    """Whether rows of that matrix are blocks, without their part of the mean."""
     share: Floats
     """Share of the weight that each cluster has."""
     code: Indices
@@ -154,13 +155,13 @@ class Clusters:
         return self._of_codes(rows, joint, level, self.code, self.share)
 
     @classmethod
-    def of_charges(
-        cls, charge: Floats, share: Floats, level: Indices, labels: Any, levels: int
+    def of_residual_mass(
+        cls, residual_mass: Floats, share: Floats, level: Indices, labels: Any, levels: int
     ) -> Clusters:
-        """Add up charges of rows, and the shares of the weight that rows have."""
+        """Add up residual masses of rows, and the shares of the weight that rows have."""
         code, count = numbered(labels)
         shares = np.bincount(code, share, count).astype(np.float64)
-        return cls._added_up(charge, 1.0, level, levels, code, shares)
+        return cls._added_up(residual_mass, 1.0, level, levels, code, shares)
 
     @classmethod
     def _of_codes(
@@ -182,31 +183,33 @@ class Clusters:
         share: Floats,
     ) -> Clusters:
         many = level.size > MANY_ROWS and share.size > MANY_CLUSTERS
-        bundled = many and levels >= FEW_LEVELS
+        in_blocks = many and levels >= FEW_LEVELS
         size = share.size
-        if bundled:
-            size = min(BUNDLES, max(FEWEST_BUNDLES, level.size // levels))
-        row = code % size if bundled else code
-        charges = _table(residual, row, level, (size, levels), dense=bundled)
-        charges /= total
-        if bundled:
-            charges -= _of_bundles(share, size)[:, np.newaxis] * charges.sum(axis=0)
-        return cls(charges, bundled, share, code)
+        if in_blocks:
+            size = min(BLOCKS, max(FEWEST_BLOCKS, level.size // levels))
+        row = code % size if in_blocks else code
+        residual_mass = _table(residual, row, level, (size, levels), dense=in_blocks)
+        residual_mass /= total
+        if in_blocks:
+            residual_mass -= _shares_of_blocks(share, size)[:, np.newaxis] * residual_mass.sum(
+                axis=0
+            )
+        return cls(residual_mass, in_blocks, share, code)
 
     @property
     def drawn(self) -> int:
-        """How many random numbers a draw takes: one per cluster, or per bundle."""
-        return int(self.charges.shape[0])
+        """How many random numbers a draw takes: one per cluster, or per block."""
+        return int(self.residual_mass.shape[0])
 
     @property
     def drawn_share(self) -> Floats:
-        """Share of the weight of each cluster or bundle: what a draw says about chance."""
-        return _of_bundles(self.share, self.drawn) if self.bundled else self.share
+        """Share of the weight of each cluster or block: what a draw says about chance."""
+        return _shares_of_blocks(self.share, self.drawn) if self.in_blocks else self.share
 
     @property
     def left_out(self) -> float:
-        """Variance of a sum over clusters that their part of a mean of one would add to bundles."""
-        return float(self.share @ self.share) if self.bundled else 0.0
+        """Variance of a sum over clusters that their part of a mean of one would add to blocks."""
+        return float(self.share @ self.share) if self.in_blocks else 0.0
 
     def __len__(self) -> int:
         return self.share.size
@@ -218,11 +221,11 @@ def numbered(labels: npt.NDArray[Any]) -> tuple[Indices, int]:
         low = int(labels.min())
         span = int(labels.max()) - low + 1
         if span <= SPREAD * labels.size:
-            place = (labels - labels.dtype.type(low)).astype(np.intp)
-            seen = np.zeros(span, dtype=bool)
-            seen[place] = True
-            number = np.cumsum(seen) - 1
-            return number[place], int(number[-1]) + 1
+            offset = (labels - labels.dtype.type(low)).astype(np.intp)
+            present = np.zeros(span, dtype=bool)
+            present[offset] = True
+            number = np.cumsum(present) - 1
+            return number[offset], int(number[-1]) + 1
     names, code = np.unique(labels, return_inverse=True)
     return code.reshape(-1), names.size
 
@@ -232,8 +235,8 @@ def _shares(code: Indices, rows: Rows, count: int) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def _of_bundles(share: Floats, bundles: int) -> Floats:
-    return np.bincount(np.arange(share.size) % bundles, share, bundles).astype(np.float64)
+def _shares_of_blocks(share: Floats, count: int) -> Floats:
+    return np.bincount(np.arange(share.size) % count, share, count).astype(np.float64)
 
 
 def _table(
@@ -248,7 +251,7 @@ def _table(
 
 
 # Rows of different weights are redrawn one by one up to this many numbers; then by the level.
-MOST_COINS_DRAWN = 2**25
+MOST_OUTCOMES_DRAWN = 2**25
 # The larger of the two numbers that residuals are multiplied by under the null hypothesis.
 GOLDEN = (1 + 5**0.5) / 2
 Spreads = tuple[Floats, Floats, float]
@@ -269,11 +272,11 @@ class RowResiduals:
 class NullLaw(Protocol):
     """How residuals vary if the forecasts are right."""
 
-    def refuse(self, given: Joint) -> None:
+    def refuse(self, full_joint: Joint) -> None:
         """Refuse outcomes that the law does not fit."""
         ...
 
-    def of_levels(self, given: Joint, joint: Joint) -> Any:
+    def of_levels(self, full_joint: Joint, joint: Joint) -> Any:
         """Store rows that a Joint holds all of; None where the rows are needed."""
         ...
 
@@ -330,20 +333,20 @@ class NullLaw(Protocol):
         ...
 
 
-class CoinsOfForecasts:
+class ForecastLaw:
     """Outcome 1 has the chance that was forecast: rows of a level and weight are one binomial."""
 
-    def refuse(self, given: Joint) -> None:
-        """Refuse mean outcomes, which are no coins."""
-        refuse_mean_outcomes(given)
+    def refuse(self, full_joint: Joint) -> None:
+        """Refuse mean outcomes, which are not 0 or 1."""
+        refuse_mean_outcomes(full_joint)
 
-    def of_levels(self, given: Joint, joint: Joint) -> Coins | None:
+    def of_levels(self, full_joint: Joint, joint: Joint) -> BinomialCounts | None:
         """Add up levels, where rows of one level weigh the same; None where they do not."""
-        return Coins.of_levels(given, joint)
+        return BinomialCounts.of_levels(full_joint, joint)
 
-    def of_rows(self, rows: Rows, joint: Joint, level: Indices) -> Coins:
+    def of_rows(self, rows: Rows, joint: Joint, level: Indices) -> BinomialCounts:
         """Add up rows by level and weight."""
-        return Coins.of_rows(rows, joint, level)
+        return BinomialCounts.of_rows(rows, joint, level)
 
     def by_cluster(self, rows: Rows, joint: Joint, level: Indices, labels: Any) -> Clusters:
         """Add up residuals times weight, divided by the total weight."""
@@ -351,19 +354,20 @@ class CoinsOfForecasts:
 
     def on_cells(self, evidence: Evidence, cells: int) -> Evidence:
         """Round the forecasts."""
-        return evidence.of_joint(evidence.given.rounded(cells))
+        return evidence.of_joint(evidence.full_joint.rounded(cells))
 
     def widening(self, evidence: Evidence, level: float) -> float:  # noqa: ARG002
-        """Return 1: the spread of coins is known."""
+        """Return 1: the variance of Bernoulli outcomes is known."""
         return 1.0
 
     def exact(self, evidence: Evidence, draws: int) -> bool:
-        """Whether coins can be redrawn one by one."""
-        coins = evidence.parts
-        if coins is None:
+        """Whether outcomes can be redrawn one by one."""
+        counts = evidence.parts
+        if counts is None:
             return False
         return bool(
-            coins.level.size == len(evidence.joint) or coins.level.size * draws <= MOST_COINS_DRAWN
+            counts.level.size == len(evidence.joint)
+            or counts.level.size * draws <= MOST_OUTCOMES_DRAWN
         )
 
     def spreads(self, evidence: Evidence) -> Spreads:
@@ -380,18 +384,18 @@ class CoinsOfForecasts:
         )
 
     def variance(self, evidence: Evidence) -> Floats:
-        """Variance of coins of the forecasts."""
+        """Variance of outcomes drawn from the forecasts."""
         joint = evidence.joint
         chance = joint.prediction * (1 - joint.prediction)
         return np.asarray(chance * joint.weight_squares / joint.total**2)
 
     def missing_spread(self, evidence: Evidence) -> Floats:
-        """Variance that clusters of coins must have where few events happened."""
-        joint, coins = evidence.joint, evidence.parts
-        if coins is None:
+        """Variance that clusters must have under the law where few events happened."""
+        joint, counts = evidence.joint, evidence.parts
+        if counts is None:
             return np.zeros(len(joint))
         chance = joint.prediction * (1 - joint.prediction)
-        expected = coins.sums((coins.weight / joint.total) ** 2 * coins.rows) * chance
+        expected = counts.sums((counts.weight / joint.total) ** 2 * counts.rows) * chance
         if not expected.any():
             return np.asarray(expected)
         short = max(0.0, float(expected.sum() - self.spreads(evidence)[0].sum()))
@@ -413,8 +417,8 @@ class CoinsOfForecasts:
         return pooled.residual, np.asarray(pooled.weight_squares / pooled.weight**2 * spread)
 
     def noise(self, evidence: Evidence) -> tuple[Floats, float]:
-        """Variance of coins of the forecasts, and the largest weight of a row."""
-        return noise_of_coins(evidence.given)
+        """Variance of outcomes drawn from the forecasts, and the largest weight of a row."""
+        return bernoulli_noise(evidence.full_joint)
 
     def tests(self, evidence: Evidence) -> tuple[Statistic, Statistic]:
         """Score test of the log-odds, and the likelihood that isotonic regression gains."""
@@ -445,10 +449,10 @@ class KeptResiduals:
     bounded: bool = False
     """Whether residuals are known to be at most 1: those of means need a range of outcomes."""
 
-    def refuse(self, given: Joint) -> None:
+    def refuse(self, full_joint: Joint) -> None:
         """Take any outcomes."""
 
-    def of_levels(self, given: Joint, joint: Joint) -> None:
+    def of_levels(self, full_joint: Joint, joint: Joint) -> None:
         """Return None: a Joint does not hold how residuals vary."""
 
     def of_rows(self, rows: Rows, joint: Joint, level: Indices) -> RowResiduals:
@@ -460,7 +464,7 @@ class KeptResiduals:
     def by_cluster(self, rows: Rows, joint: Joint, level: Indices, labels: Any) -> Clusters:
         """Add up residual mass."""
         share, mass = _masses(rows, joint)
-        return Clusters.of_charges(mass, share, level, labels, len(joint))
+        return Clusters.of_residual_mass(mass, share, level, labels, len(joint))
 
     def on_cells(self, evidence: Evidence, cells: int) -> Evidence:
         """Put rows of neighbouring levels together."""
@@ -502,31 +506,31 @@ class KeptResiduals:
         first: Indices,
     ) -> tuple[Floats, Floats]:
         """Residual mass of ranges, and the variance that their rows show."""
-        charge = np.add.reduceat(charges_of(evidence.joint), first)
-        return np.asarray(charge, np.float64), evidence.squared_charges(first)
+        residual_mass = np.add.reduceat(residual_mass_of(evidence.joint), first)
+        return np.asarray(residual_mass, np.float64), evidence.residual_variance(first)
 
     def noise(self, evidence: Evidence) -> tuple[Floats, float]:
         """Squared residuals at each level, none less than those of all rows are on average.
 
         Outcomes near the forecasts of a range may all be alike by chance.
         """
-        joint, rows = evidence.given, evidence.rows
+        joint, rows = evidence.full_joint, evidence.rows
         assert rows is not None  # noqa: S101  # residuals are known by rows
         mass = np.abs(rows.weights * rows.scaled_residual)
         squares = mass**2
-        seen = np.bincount(level_of(rows.position, joint), squares, len(joint))
+        observed = np.bincount(level_of(rows.position, joint), squares, len(joint))
         usual = squares.sum() / joint.weight_squares.sum()
-        return np.maximum(seen, joint.weight_squares * usual), float(mass.max())
+        return np.maximum(observed, joint.weight_squares * usual), float(mass.max())
 
     def tests(self, evidence: Evidence) -> tuple[Statistic, Statistic]:
         """Score test of a line over the positions, and the squares that isotonic fits gain."""
         line = line_scores(evidence.joint.prediction, self.variance(evidence))
-        return Statistic.charged(SLOPE.name, line), CLUSTERED_SHAPE
+        return Statistic.of_function(SLOPE.name, line), CLUSTERED_SHAPE
 
     def draw(self, evidence: Evidence, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Draw by row; where rows are too many, normal numbers stand for the sums of levels."""
         level, size = evidence.parts.level, len(evidence.joint)
-        if level.size * draws > MOST_COINS_DRAWN:
+        if level.size * draws > MOST_OUTCOMES_DRAWN:
             deviation = np.sqrt(self.variance(evidence))
             for count in in_parts(draws, size):
                 yield rng.standard_normal((count, size)) * deviation
@@ -550,28 +554,28 @@ class KeptResiduals:
 
 
 @dataclass(frozen=True, slots=True)
-class CoinsOfLevel(KeptResiduals):
+class LevelLaw(KeptResiduals):
     """Outcomes lie below a right quantile, or inside a right interval, with one chance."""
 
     bounded: bool = True
     chance: float = 0.5
 
     def exact(self, evidence: Evidence, draws: int) -> bool:
-        """Whether coins can be redrawn one by one; exact if outcomes are continuous."""
-        return bool(evidence.parts.level.size * draws <= MOST_COINS_DRAWN)
+        """Whether outcomes can be redrawn one by one; exact if outcomes are continuous."""
+        return bool(evidence.parts.level.size * draws <= MOST_OUTCOMES_DRAWN)
 
     def variance(self, evidence: Evidence) -> Floats:
-        """Variance of coins of the level."""
+        """Bernoulli variance at the level."""
         parts = evidence.parts
         squares = np.bincount(parts.level, parts.share**2, len(evidence.joint))
         return np.asarray(squares * self.chance * (1 - self.chance))
 
     def noise(self, evidence: Evidence) -> tuple[Floats, float]:
-        """Variance of coins of the level, and the largest residual of a row."""
+        """Bernoulli variance at the level, and the largest residual of a row."""
         rows = evidence.rows
         assert rows is not None  # noqa: S101  # residuals are known by rows
         most = float(np.abs(rows.weights * rows.scaled_residual).max())
-        return evidence.given.weight_squares * self.chance * (1 - self.chance), most
+        return evidence.full_joint.weight_squares * self.chance * (1 - self.chance), most
 
     def redrawn(self, parts: RowResiduals, count: int, rng: np.random.Generator) -> Floats:
         """Residual mass of each row, its outcome drawn anew."""
@@ -579,14 +583,14 @@ class CoinsOfLevel(KeptResiduals):
         return parts.share * (self.chance - below)
 
 
-COINS_OF_FORECASTS = CoinsOfForecasts()
+FORECAST_LAW = ForecastLaw()
 
 
 def law_of(kind: Kind, *, bounded: bool) -> NullLaw:
     """Return the null law of a kind."""
     if kind.summed:
-        return COINS_OF_FORECASTS
-    return KeptResiduals(bounded) if kind.chance is None else CoinsOfLevel(chance=kind.chance)
+        return FORECAST_LAW
+    return KeptResiduals(bounded) if kind.chance is None else LevelLaw(chance=kind.chance)
 
 
 def _masses(rows: Rows, joint: Joint) -> tuple[Floats, Floats]:

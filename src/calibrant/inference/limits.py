@@ -18,7 +18,7 @@ from calibrant._base.arrays import Floats, in_parts
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import NAME as GAP, Ranges, gaps_of_each
 from calibrant.inference.interval import ConfidenceInterval, cautions_of, upper_quantile
-from calibrant.inference.statistic import charges_of
+from calibrant.inference.statistic import residual_mass_of
 from calibrant.measures.smooth import smooth_calibration_error
 
 # Forecasts are shared between the two of so many equally spaced nodes on either side of them.
@@ -70,16 +70,16 @@ def smooth_limits(
     near zero two tests may be best by turns, and the level is halved. Rows in clusters, and
     residuals without bounds, keep the supremum of the noise, one-sided.
     """
-    value = float(smooth_calibration_error(evidence.given))
+    value = float(smooth_calibration_error(evidence.full_joint))
     nodes = _Nodes.of(evidence)
-    on_nodes = float(smooth_errors(nodes.charge[np.newaxis])[0])
+    on_nodes = float(smooth_errors(nodes.residual_mass[np.newaxis])[0])
     if evidence.clusters is not None or not evidence.bounded:
         low, high = _by_supremum(evidence, nodes, levels, draws, rng)
     else:
         z_low, z_high = _normal(1 - levels.low), _normal(1 - levels.high)
-        high = smooth_upper(nodes.charge, nodes.variance(z_high), z_high) - on_nodes
+        high = smooth_upper(nodes.residual_mass, nodes.variance(z_high), z_high) - on_nodes
         noise = rng.standard_normal((draws, CELLS + 1)) * np.sqrt(nodes.variance(z_low))
-        low = _below(nodes.charge, noise, on_nodes, levels.low)
+        low = _below(nodes.residual_mass, noise, on_nodes, levels.low)
     most = min(1.0, value + high) if evidence.bounded else value + high
     ends = max(0.0, on_nodes - low), most
     return _interval(evidence, "smooth_calibration_error", value, ends, levels)
@@ -89,7 +89,7 @@ def smooth_limits(
 class _Nodes:
     """Residuals added up at nodes: all that limits of the smooth error depend on."""
 
-    charge: Floats
+    residual_mass: Floats
     squares: Floats
     """Squared residuals, or the variance that right forecasts would have, whichever is more."""
     mass: Floats
@@ -107,9 +107,9 @@ class _Nodes:
         self = cls(np.zeros(0), np.zeros(0), np.zeros(0), evidence.unit, left, share)
         seen, expected = evidence.law.spreads(evidence)[0], evidence.law.variance(evidence)
         squares = seen if seen.sum() >= expected.sum() else expected
-        columns = (charges_of(joint), squares, joint.mass)
-        charge, squares, mass = (self.shared(column[np.newaxis])[0] for column in columns)
-        return cls(charge, squares, mass, evidence.unit, left, share)
+        columns = (residual_mass_of(joint), squares, joint.mass)
+        residual_mass, squares, mass = (self.shared(column[np.newaxis])[0] for column in columns)
+        return cls(residual_mass, squares, mass, evidence.unit, left, share)
 
     def shared(self, columns: Floats) -> Floats:
         """Share columns of levels between nodes, one row for each column."""
@@ -125,14 +125,14 @@ class _Nodes:
         return np.asarray(self.squares + (z * self.unit) ** 2 * self.mass)
 
 
-def smooth_errors(charges: Floats) -> Floats:
+def smooth_errors(residual_masses: Floats) -> Floats:
     """Smooth errors of residuals at the nodes, one for each row."""
     at = np.arange(CELLS + 1) / CELLS
-    return kernels.smooth_errors(at, np.zeros(at.size), np.ascontiguousarray(charges), 1.0)
+    return kernels.smooth_errors(at, np.zeros(at.size), np.ascontiguousarray(residual_masses), 1.0)
 
 
-def smooth_upper(charge: Floats, variance: Floats, z: float) -> float:
-    """Largest charge.w + z sqrt(variance.w^2) over smooth tests w on the nodes, from above.
+def smooth_upper(residual_mass: Floats, variance: Floats, z: float) -> float:
+    """Largest residual_mass.w + z sqrt(variance.w^2) over smooth tests w on the nodes, from above.
 
     For every s > 0 the root of a is at most (a / s + s) / 2. For a fixed s what is left is a sum of
     convex functions of single values of w, so that its maximum over |w| <= 1 and steps of at most
@@ -143,17 +143,17 @@ def smooth_upper(charge: Floats, variance: Floats, z: float) -> float:
     best = np.zeros((LADDER.size, w.size))
     wide = np.full((LADDER.size, w.size + 2), -np.inf)
     curve = z / (2 * deviation) * w**2
-    for mean, spread in zip(charge, variance, strict=True):
+    for mean, spread in zip(residual_mass, variance, strict=True):
         wide[:, 1:-1] = best
         best = np.maximum(np.maximum(wide[:, :-2], wide[:, 2:]), best)
         best += mean * w + spread * curve
     return float((best.max(axis=1) + z * deviation[:, 0] / 2).min())
 
 
-def _below(charge: Floats, noise: Floats, value: float, level: float) -> float:
+def _below(residual_mass: Floats, noise: Floats, value: float, level: float) -> float:
     """How far the population's error may be below the sample's."""
     far = value > FAR * upper_quantile(smooth_errors(noise), 0.95)
-    added = smooth_errors(charge + noise) - value
+    added = smooth_errors(residual_mass + noise) - value
     return max(0.0, upper_quantile(added, 1 - (level if far else level / 2)))
 
 
@@ -165,7 +165,7 @@ def _by_supremum(
     deviations = np.concatenate(
         [
             smooth_errors(nodes.shared(part[some : some + count]))
-            for part in evidence.multiplied_charges(draws, rng, confidence)
+            for part in evidence.multiplied_residual_masses(draws, rng, confidence)
             for some, count in _blocks(len(part), part.shape[1])
         ]
     )
@@ -193,7 +193,7 @@ def gap_limits(evidence: Evidence, ranges: Ranges, levels: Levels) -> Confidence
     implies, as in Wilson's interval. With few events, without bounds or with a single range the
     direction is not known: there the worst one is taken.
     """
-    joint = evidence.given
+    joint = evidence.full_joint
     rarer = min(joint.base_rate, 1 - joint.base_rate) / evidence.unit
     known = evidence.bounded and ranges.mass.size > 1 and not evidence.lone
     if not known or (evidence.kind.summed and rarer < EVENTS_FOR_DIRECTION):
@@ -230,7 +230,9 @@ class _GapNoise:
 
     @classmethod
     def of(cls, evidence: Evidence, ranges: Ranges) -> _GapNoise:
-        gaps = np.add.reduceat(charges_of(evidence.joint), ranges.first) / np.sqrt(ranges.mass)
+        gaps = np.add.reduceat(residual_mass_of(evidence.joint), ranges.first) / np.sqrt(
+            ranges.mass
+        )
         return cls(evidence, ranges, gaps, gaps / max(float(np.sqrt(gaps @ gaps)), 1e-300))
 
     @property
@@ -257,13 +259,15 @@ class _GapNoise:
     def _moments(self, level: float, *, low: bool) -> _Moments:
         evidence, ranges = self.evidence, self.ranges
         counted = (
-            evidence.kind.summed and evidence.clusters is None and evidence.given.equally_weighted
+            evidence.kind.summed
+            and evidence.clusters is None
+            and evidence.full_joint.equally_weighted
         )
         if counted:
             return _of_counts(evidence, ranges, self.gaps, self.direction, level, low=low)
         root, wide = ranges.outer_root, evidence.widening(2 * level)
         covariance = evidence.covariance(ranges.first, 1 - 2 * level) / root * wide**2
-        centre = float((evidence.squared_charges(ranges.first) / ranges.mass).sum())
+        centre = float((evidence.residual_variance(ranges.first) / ranges.mass).sum())
         along = float(self.direction @ covariance @ self.direction)
         square = covariance @ covariance
         twice = float(self.direction @ square @ self.direction)
@@ -288,7 +292,7 @@ def _of_counts(
 ) -> _Moments:
     """Moments where rows of a range are coins of the rate that a gap implies."""
     joint, mass = evidence.joint, ranges.mass
-    rows, z = float(evidence.given.row_count), _normal(1 - level)
+    rows, z = float(evidence.full_joint.row_count), _normal(1 - level)
     root = np.sqrt(mass)
     rate = np.add.reduceat(joint.mass * joint.prediction, ranges.first) / mass
     seen = np.clip(rate + gaps / root, 0.0, 1.0)

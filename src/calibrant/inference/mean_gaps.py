@@ -11,7 +11,7 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, interval_between, upper_quantile
 from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import Statistic, charges_of
+from calibrant.inference.statistic import Statistic, residual_mass_of
 from calibrant.joint import Joint
 from calibrant.measures.binned import binned_calibration_error, pools_of
 from calibrant.measures.expected import expected_calibration_error
@@ -50,28 +50,28 @@ def mean_gap_interval(
     pooling = _pools(evidence, statistic)
     first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
     ranges = Ranges.at(evidence, pooling, first)
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, settings.confidence)
+    parts = evidence.multiplied_residual_masses(settings.draws, settings.rng, settings.confidence)
     noise = np.concatenate([np.add.reduceat(part, first, axis=1) for part in parts])
-    value = statistic.value(evidence.given)
+    value = statistic.value(evidence.full_joint)
     if statistic.options.get("order", 1) == 2:
         found = gap_interval(evidence, ranges, noise / np.sqrt(ranges.mass), settings.confidence)
         low, high = found.low, found.high
     else:
-        seen = np.add.reduceat(charges_of(joint), first)
-        low, high = _of_order_one(seen, noise, settings.confidence, evidence)
+        observed = np.add.reduceat(residual_mass_of(joint), first)
+        low, high = _of_order_one(observed, noise, settings.confidence, evidence)
     return interval_between(evidence, statistic, settings, value, low, high)
 
 
 def _of_order_one(
-    seen: Floats, noise: Floats, confidence: float, evidence: Evidence
+    observed: Floats, noise: Floats, confidence: float, evidence: Evidence
 ) -> tuple[float, float]:
     from scipy.special import ndtri
 
     half, wide = (1 + confidence) / 2, evidence.widening(1 - confidence)
-    total = float(np.abs(seen).sum())
+    total = float(np.abs(observed).sum())
     below = upper_quantile(np.abs(noise).sum(axis=1), half) * wide
     # The spread of the error with noise once more, and in the direction of the biases seen.
-    again = np.abs(seen + noise).sum(axis=1).std(), (noise @ np.sign(seen)).std()
+    again = np.abs(observed + noise).sum(axis=1).std(), (noise @ np.sign(observed)).std()
     above = float(ndtri(half)) * float(max(again)) * wide
     return max(0.0, total - below), total + above
 
@@ -81,7 +81,7 @@ def _pools(evidence: Evidence, statistic: Statistic) -> Pooling:
         names = ("n_bins", "strategy", "closed")
         options = {name: statistic.options[name] for name in names if name in statistic.options}
         return pools_of(evidence.joint, **options)
-    joint = evidence.given
+    joint = evidence.full_joint
     few = float(joint.mass[joint.rows < FEW_ROWS].sum())
     if evidence.joint is not joint or few > MOST_OF_THEM:
         raise InferenceRefusedError(

@@ -55,8 +55,8 @@ def brier_score(
     >>> round(score.value, 3)
     0.075
     """
-    given = (y_true, y_proba, sample_weight, pos_label, clusters)
-    return _score("brier", *given, confidence=confidence)
+    arguments = (y_true, y_proba, sample_weight, pos_label, clusters)
+    return _score("brier", *arguments, confidence=confidence)
 
 
 def log_loss(
@@ -104,8 +104,8 @@ def log_loss(
     >>> round(score.value, 3)
     0.299
     """
-    given = (y_true, y_proba, sample_weight, pos_label, clusters)
-    return _score("log", *given, confidence=confidence)
+    arguments = (y_true, y_proba, sample_weight, pos_label, clusters)
+    return _score("log", *arguments, confidence=confidence)
 
 
 def _score(

@@ -11,7 +11,7 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import cluster_codes, widening
 
 
-def mean_with_reach(
+def row_mean_and_half_width(
     rows: Rows, values: Floats, clusters: object, confidence: float
 ) -> tuple[float, float]:
     """Mean of one number a row, and how far it may lie from the population's."""
@@ -20,17 +20,17 @@ def mean_with_reach(
     if clusters is not None:
         code = cluster_codes(read_labels(clusters, "clusters", len(rows)))
         cluster = np.unique(code[kept], return_inverse=True)[1]
-    part, seen = rows.where(kept), values[kept]
+    part, used = rows.where(kept), values[kept]
     if len(part) < 2 or (cluster is not None and cluster.max() < 1):
         raise InferenceRefusedError(
             "an interval needs at least two rows or clusters with weight", "one"
         )
-    mean = part.mean_of(seen)
+    mean = part.mean_of(used)
     share = part.weights / part.weights.sum()
-    return mean, mean_reach(share, seen - mean, cluster, confidence)
+    return mean, half_width_of_mean(share, used - mean, cluster, confidence)
 
 
-def mean_reach(
+def half_width_of_mean(
     share: Floats, influence: Floats, cluster: Indices | None, confidence: float
 ) -> float:
     """Half-width of Student's interval of a weighted mean.

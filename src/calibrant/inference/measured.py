@@ -24,7 +24,7 @@ from calibrant.measures.measurement import Measurement
 
 def on_exact_levels(evidence: Evidence) -> Evidence:
     """Draw on the predictions as they are given, however many levels they have."""
-    joint, rows = evidence.given, evidence.rows
+    joint, rows = evidence.full_joint, evidence.rows
     if joint is evidence.joint or rows is None or evidence.clusters is None:
         return evidence
     return evidence.drawn_on(joint, level_of(rows.prediction, joint))
@@ -45,8 +45,8 @@ def clustered_noise_floors(
     for statistic in statistics:
         statistic.refuse_without_batch()
     values = [
-        [statistic.values(joint, charges) for statistic in statistics]
-        for charges in exact.null_charges(affordable, rng)
+        [statistic.values(joint, residual_masses) for statistic in statistics]
+        for residual_masses in exact.null_residual_masses(affordable, rng)
     ]
     means = np.concatenate(values, axis=1).mean(axis=1)
     return dict(zip(measures, means.tolist(), strict=True))
@@ -77,7 +77,7 @@ def measure_all(evidence: Evidence, settings: Settings) -> Measured:
         return _of_residuals(evidence, settings)
     draws, rng = settings.draws, settings.rng
     audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
-    joint = evidence.given
+    joint = evidence.full_joint
     with _collected_warnings() as cautions:
         values = {name: measure.function(joint) for name, measure in audited.items()}
         # Rounding to cells would change what jumping measures measure, and a mean needs few draws.

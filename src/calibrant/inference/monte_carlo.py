@@ -16,7 +16,7 @@ from calibrant.binning import gathered
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
+from calibrant.inference.statistic import AnyMeasure, Statistic, residual_mass_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
@@ -164,7 +164,7 @@ def calibration_test(
     generator = as_generator(rng)
     if isinstance(measure, str) and measure == COMBINED:
         headline = Statistic.of(smooth_calibration_error)
-        return run_test(evidence, beside(headline, evidence), draws, generator)
+        return run_test(evidence, with_slope_and_shape(headline, evidence), draws, generator)
     if isinstance(measure, str) or callable(measure):
         return run_test(evidence, Statistic.of(measure), draws, generator)
     if not isinstance(measure, Sequence):
@@ -172,7 +172,7 @@ def calibration_test(
     return run_test(evidence, [Statistic.of(one) for one in measure], draws, generator)
 
 
-def beside(headline: Statistic, evidence: Evidence) -> list[Statistic]:
+def with_slope_and_shape(headline: Statistic, evidence: Evidence) -> list[Statistic]:
     """Join a statistic by those that see slope, intercept and shape."""
     return [headline, *evidence.law.tests(evidence)]
 
@@ -190,12 +190,12 @@ def run_test(
         for statistic in statistics:
             statistic.refuse_without_batch()
     joint = evidence.joint
-    observed = charges_of(joint)[np.newaxis, :]
+    observed = residual_mass_of(joint)[np.newaxis, :]
 
-    def scores(charges: Floats) -> list[Floats]:
-        return [statistic.values(joint, charges) for statistic in statistics]
+    def scores(residual_masses: Floats) -> list[Floats]:
+        return [statistic.values(joint, residual_masses) for statistic in statistics]
 
-    drawn = np.concatenate(in_threads(scores, evidence.null_charges(draws, rng)), axis=1)
+    drawn = np.concatenate(in_threads(scores, evidence.null_residual_masses(draws, rng)), axis=1)
     count = None if evidence.clusters is None else len(evidence.clusters)
     scored = np.array([statistic.values(joint, observed)[0] for statistic in statistics])
     tests = tuple(
@@ -269,13 +269,13 @@ def _mean_of_draws(
 ) -> list[float]:
     affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
 
-    def charges() -> Iterator[Floats]:
+    def residual_masses() -> Iterator[Floats]:
         for count in in_parts(affordable, len(joint), NUMBERS_IN_CACHE):
             positives = draw_positives(joint, rng, count)
             yield (positives - joint.weight * joint.prediction) / joint.total
 
-    def scores(charges: Floats) -> list[Floats]:
-        return [statistic.values(joint, charges) for statistic in statistics]
+    def scores(residual_masses: Floats) -> list[Floats]:
+        return [statistic.values(joint, residual_masses) for statistic in statistics]
 
-    means = np.concatenate(in_threads(scores, charges()), axis=1).mean(axis=1)
+    means = np.concatenate(in_threads(scores, residual_masses()), axis=1).mean(axis=1)
     return [float(mean) for mean in means]

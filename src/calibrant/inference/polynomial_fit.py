@@ -76,12 +76,12 @@ class PolynomialFit:
         """Chance of so large a statistic, given the degree that was chosen."""
         return float(_exceeding(np.array([self.statistic]), self.chosen, self.freedom)[0])
 
-    def reach(self, confidence: float) -> float:
+    def allowed_fall(self, confidence: float) -> float:
         """How far twice the log-likelihood may fall below the best within a confidence."""
         return _quantile(self.chosen, self.freedom, confidence)
 
-    def limits(self, at: Floats, reach: float) -> tuple[Floats, Floats]:
-        """Least and largest rates of polynomials that lose at most half the reach of likelihood.
+    def limits(self, at: Floats, allowed_fall: float) -> tuple[Floats, Floats]:
+        """Least and largest rates of polynomials that lose at most half the allowed fall.
 
         On the boundary of the likelihood's region the slope of the loss is a multiple of the
         basis at the prediction: Newton's method on both equations, all predictions at once.
@@ -94,12 +94,12 @@ class PolynomialFit:
             turned = np.linalg.solve(curvature, towards.T).T
             length = np.sqrt((towards * turned).sum(axis=1))
             # Where the likelihood is a parabola, this is the end itself.
-            there = np.sqrt(reach / self.rows) / length
-            ends.append(self._followed(there[:, np.newaxis] * turned, there, towards, reach))
+            there = np.sqrt(allowed_fall / self.rows) / length
+            ends.append(self._followed(there[:, np.newaxis] * turned, there, towards, allowed_fall))
         low, high = (_chance((end * direction).sum(axis=1)) for end in ends)
         return low, high
 
-    def _followed(self, away: Floats, pull: Floats, towards: Floats, reach: float) -> Floats:
+    def _followed(self, away: Floats, pull: Floats, towards: Floats, allowed_fall: float) -> Floats:
         """Coefficients at the ends, followed from the best ones outwards in steps as long as hold.
 
         `away` is the first guess of how far they are, `pull` that of the multiple of the basis.
@@ -109,7 +109,7 @@ class PolynomialFit:
             next_share = min(1.0, share + step)
             grown = next_share / share if share else next_share
             found = self._on_boundary(
-                away * grown, pull * grown, towards, reach / (2 * self.rows) * next_share**2
+                away * grown, pull * grown, towards, allowed_fall / (2 * self.rows) * next_share**2
             )
             if found is None:
                 step /= 2
@@ -141,11 +141,11 @@ class PolynomialFit:
                 change = np.linalg.solve(system, rest[..., np.newaxis])[..., 0]
             except np.linalg.LinAlgError:
                 return None
-            moved = np.abs(change[:, :size]).max(axis=1) / np.abs(away).max(axis=1)
-            if not (moved < 1).all():  # NaN is lost, too
+            relative_step = np.abs(change[:, :size]).max(axis=1) / np.abs(away).max(axis=1)
+            if not (relative_step < 1).all():  # NaN is lost, too
                 return None
             away, pull = away + change[:, :size], pull + change[:, size]
-            if moved.max() < ENOUGH and np.abs(missing).max() < ENOUGH * allowed:
+            if relative_step.max() < ENOUGH and np.abs(missing).max() < ENOUGH * allowed:
                 return (away, pull) if (pull > 0).all() else None
         return None
 
@@ -194,11 +194,11 @@ def _cells(joint: Joint) -> tuple[Floats, Floats, Floats]:
     sums = np.zeros((3, MOST_CELLS))
     for block in blocks(len(joint)):
         odds, weight = log_odds(joint.prediction[block]), joint.weight[block]
-        place = ((odds - least) * per_cell).astype(np.intp)
-        place = np.minimum(place, MOST_CELLS - 1)
-        first = np.flatnonzero(np.diff(place, prepend=-1))  # levels are in order
+        cell = ((odds - least) * per_cell).astype(np.intp)
+        cell = np.minimum(cell, MOST_CELLS - 1)
+        first = np.flatnonzero(np.diff(cell, prepend=-1))  # levels are in order
         columns = np.stack([weight, weight * odds, joint.positives[block]])
-        sums[:, place[first]] += np.add.reduceat(columns, first, axis=1)
+        sums[:, cell[first]] += np.add.reduceat(columns, first, axis=1)
     weight, moment, ones = sums[:, sums[0] > 0]
     return moment / weight, weight, ones
 

@@ -198,7 +198,7 @@ class _Plan:
         allowed = tolerance_from("tolerance", tolerance)
         check_share("confidence", confidence)
         statistic = Statistic.of(measure)
-        statistic.refuse_without_reach()
+        statistic.refuse_without_half_width()
         if isinstance(predictions, Joint):
             joint = predictions
         else:
@@ -237,8 +237,8 @@ class _Plan:
             UNDECIDED: 1 - calibrated - miscalibrated,
         }
 
-    def _values(self, charges: Floats) -> Floats:
-        return self.statistic.values(self.joint, np.atleast_2d(charges))
+    def _values(self, residual_masses: Floats) -> Floats:
+        return self.statistic.values(self.joint, np.atleast_2d(residual_masses))
 
     def _half_width(self, count: Floats, ones: Floats, rng: np.random.Generator) -> float:
         sample = Joint.from_counts(self.joint.prediction, count, ones)

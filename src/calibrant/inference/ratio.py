@@ -13,7 +13,7 @@ from calibrant._base.words import agreeing, count_text, percent_text, ratio_text
 from calibrant.data.rows import Rows
 from calibrant.inference.cases import Cases, widening
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.means import mean_reach
+from calibrant.inference.means import half_width_of_mean
 
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
 RARE = 0.1
@@ -75,10 +75,11 @@ def find_ratio(
     """Ratio of observed to expected events (of outcome 0, if swapped); cases may be known already.
 
     Rows of equal weight: Clopper and Pearson's limits for the binomial number with the mean and
-    the variance of the events, a sum of coins of different bias. Weights and clusters: the gamma
-    limits of Fay and Feuer (1997) for a weighted count, with the (cluster-)robust variance.
+    the variance of the events, a sum of Bernoulli numbers with different means. Weights and
+    clusters: the gamma limits of Fay and Feuer (1997) for a weighted count, with the
+    (cluster-)robust variance.
     """
-    joint = evidence.given
+    joint = evidence.full_joint
     observed = joint.total - joint.positives.sum() if swapped else joint.positives.sum()
     forecast = 1 - joint.mean_prediction if swapped else joint.mean_prediction
     expected = forecast * joint.total
@@ -112,7 +113,7 @@ def ratio_of_all(evidence: Evidence, confidence: float) -> Ratio | None:
     rows = evidence.rows
     if rows is not None and not rows.kind.summed:
         return find_mean_ratio(evidence, confidence) if rows.kind.has_ratio(rows) else None
-    rate = evidence.given.base_rate
+    rate = evidence.full_joint.base_rate
     if min(rate, 1 - rate) >= RARE:
         return None
     return find_ratio(evidence, confidence, swapped=rate > 0.5)
@@ -146,17 +147,17 @@ def find_mean_ratio(evidence: Evidence, confidence: float) -> Ratio:
     share = kept.weights / kept.weights.sum()
     influence = (kept.outcome - value * kept.prediction) / float(share @ kept.outcome)
     code = None if evidence.clusters is None else evidence.clusters.code
-    seen, beyond = (
+    by_unit, beyond = (
         some if code is None else np.asarray(np.bincount(code, some), np.float64)
         for some in (observed, observed - value * expected)
     )
-    reach = mean_reach(share, influence, code, confidence)
-    reach *= widening(seen / sums[0], 1 - confidence)
-    factor = float(np.exp(min(reach, 700.0)))
+    half_width = half_width_of_mean(share, influence, code, confidence)
+    half_width *= widening(by_unit / sums[0], 1 - confidence)
+    factor = float(np.exp(min(half_width, 700.0)))
     low, high = value / factor, value * factor
-    if 0 < reach < np.inf:
+    if 0 < half_width < np.inf:
         level = (1 - confidence) / 2
-        variance = (sums[0] * reach / float(ndtri(1 - level))) ** 2
+        variance = (sums[0] * half_width / float(ndtri(1 - level))) ** 2
         more = gamma_limits(sums[0], variance, float(beyond.max()), level)[1]
         high = max(high, more / sums[1])
     return Ratio(value, low, high, confidence, *sums)
@@ -165,22 +166,22 @@ def find_mean_ratio(evidence: Evidence, confidence: float) -> Ratio:
 def cautions_of_ratio(rows: Rows) -> tuple[str, ...]:
     """Say of few or very uneven outcomes that the interval of A/E is approximate."""
     outcome = rows.weights * rows.outcome
-    seen = int(np.count_nonzero(outcome))
-    alike = float(outcome.sum() ** 2 / (outcome @ outcome)) if seen else 0.0
+    count = int(np.count_nonzero(outcome))
+    alike = float(outcome.sum() ** 2 / (outcome @ outcome)) if count else 0.0
     if alike >= FEWEST_OUTCOMES:
         return ()
-    if seen < FEWEST_OUTCOMES:
-        told = (
-            f"{count_text(seen, 'outcome')} {agreeing(seen, 'is', 'are')} not zero: the interval "
+    if count < FEWEST_OUTCOMES:
+        caution = (
+            f"{count_text(count, 'outcome')} {agreeing(count, 'is', 'are')} not zero: the interval "
             "of observed over expected is approximate"
         )
     else:
-        told = (
+        caution = (
             f"the outcomes are so uneven that their sum is as uncertain as that of "
             f"{count_text(max(round(alike), 1), 'equal outcome')}: all intervals are approximate, "
             "and too narrow if larger outcomes are possible"
         )
-    return (told,)
+    return (caution,)
 
 
 def events_text(events: float) -> str:
@@ -199,7 +200,7 @@ def _of_events(cases: Cases, *, swapped: bool) -> Cases:
 def _binomial(cases: Cases, observed: float, level: float) -> tuple[float, float]:
     """Limits of the number of events, in units of weight, where rows weigh the same.
 
-    A binomial number of N coins with mean m has variance m - m^2 / N. N follows from the spread
+    A binomial number of N trials with mean m has variance m - m^2 / N. N follows from the spread
     of the forecasts, or of the events around them if that is larger: beyond m, no N does.
     """
     from scipy.special import betaincinv
@@ -220,24 +221,24 @@ def _binomial(cases: Cases, observed: float, level: float) -> tuple[float, float
     if shared * (count + 1) < NEARLY_POISSON:
         low, high = gamma_limits(count, max(count, spread), 1.0, level)
         return each * low, each * high
-    coins = max(1 / shared, count)
-    low = 0.0 if count <= 0 else betaincinv(count, coins - count + 1, level)
-    high = 1.0 if coins <= count else betaincinv(count + 1, coins - count, 1 - level)
-    return float(each * coins * low), float(each * coins * high)
+    trials = max(1 / shared, count)
+    low = 0.0 if count <= 0 else betaincinv(count, trials - count + 1, level)
+    high = 1.0 if trials <= count else betaincinv(count + 1, trials - count, 1 - level)
+    return float(each * trials * low), float(each * trials * high)
 
 
 def _robust(evidence: Evidence, cases: Cases, ratio: float, level: float) -> tuple[float, float]:
     """Limits of the weight of the events, where rows weigh differently or depend on each other.
 
-    The variance is the larger of what the rows show and what coins of the forecast bias, times
-    the observed ratio, must have: few events hide their own spread.
+    The variance is the larger of what the rows show and what Bernoulli outcomes of the forecasts,
+    times the observed ratio, must have: few events hide their own spread.
     """
-    total = evidence.given.total
+    total = evidence.full_joint.total
     design_effect = evidence.unit * total**2 / float(cases.square.sum())
     chance = np.minimum(ratio * cases.prediction, 1.0)
-    coins = float(cases.square @ (chance * (1 - chance))) * design_effect
+    binomial = float(cases.square @ (chance * (1 - chance))) * design_effect
     shown = float(cases.covariance((cases.outcome - ratio * cases.prediction)[:, np.newaxis])[0, 0])
-    variance = max(coins, shown) * evidence.widening(2 * level) ** 2
+    variance = max(binomial, shown) * evidence.widening(2 * level) ** 2
     return gamma_limits(float(cases.total(cases.outcome)), variance, evidence.unit * total, level)
 
 

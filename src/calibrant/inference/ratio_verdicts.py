@@ -93,12 +93,12 @@ class RatioJudgement:
     def sentence_of_groups(self) -> str:
         """Name the groups that fail, or say that none does."""
         allowed = percent_text(self.tolerance)
-        held = sum(verdict.state == CALIBRATED for _, verdict in self.groups)
+        within = sum(verdict.state == CALIBRATED for _, verdict in self.groups)
         if not self.failing:
             several = count_text(len(self.groups), "group")
             return (
                 f"None of {several} has observed over expected events beyond {allowed} of 1: "
-                f"{held} {agreeing(held, 'is', 'are')} within, the others are undecided."
+                f"{within} {agreeing(within, 'is', 'are')} within, the others are undecided."
             )
         worst = "; ".join(f"{label} {verdict.ratio.text}" for label, verdict in self.failing[:3])
         return (

@@ -64,8 +64,8 @@ def rows_to_settle(
     The population's error is not known, so every error is weighed by how well it explains the
     value seen: the chance, if it were the truth, to see at least this value is a distribution
     function of it (a confidence distribution). The range is where the chance of a verdict, averaged
-    over these errors, reaches 0.5 and 0.9. For each error the sample to come is its charges in the
-    shape of the witness plus the noise of the rows, both scaled to the number of rows; the
+    over these errors, reaches 0.5 and 0.9. For each error the sample to come is its residual mass
+    in the shape of the witness plus the noise of the rows, both scaled to the number of rows; the
     half-width shrinks with the root of the rows.
 
     In simulations with a tolerance of 0.02 the upper end settled at least 80 % of fresh samples
@@ -236,7 +236,7 @@ class _Outlook:
         if not whole > 0:  # no witness, no error to give a shape to: off by the same everywhere
             shape = joint.mass
             whole = float(statistic.values(joint, shape[np.newaxis])[0])
-        parts = evidence.multiplied_charges(NOISES, rng, interval.confidence)
+        parts = evidence.multiplied_residual_masses(NOISES, rng, interval.confidence)
         noise = np.concatenate([np.add.reduceat(part, first, axis=1) for part in parts])
         noise *= evidence.widening(1 - interval.confidence)
         usual = float(statistic.values(joint, noise).mean())
@@ -246,7 +246,9 @@ class _Outlook:
         )
         most = interval.value + 2 * interval.half_width
         error = np.linspace(0, most, 4 * ERRORS)
-        self = cls(evidence.given.row_count, interval.half_width, error, error, strength, shown)
+        self = cls(
+            evidence.full_joint.row_count, interval.half_width, error, error, strength, shown
+        )
         below = np.mean(self.values(error, 1.0) >= interval.value, axis=0)
         below[-1] = 1.0
         return replace(self, plausible=np.diff(np.maximum.accumulate(below), prepend=0.0))
@@ -269,8 +271,8 @@ class _Outlook:
     def settled(self, rows: float, tolerance: float) -> float:
         """Chance that so many rows settle it."""
         noise = np.sqrt(self.size / rows)
-        values, reach = self.values(self.error, noise), noise * self.half_width
-        decided = (values + reach <= tolerance) | (values - reach > tolerance)
+        values, margin = self.values(self.error, noise), noise * self.half_width
+        decided = (values + margin <= tolerance) | (values - margin > tolerance)
         return float(decided.mean(axis=0) @ self.plausible)
 
 

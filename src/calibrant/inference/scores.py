@@ -21,14 +21,14 @@ def score_of(measure: object) -> Score | None:
     return None
 
 
-def mean_and_reach(
+def mean_and_half_width(
     cases: Cases, if_not: Floats, if_so: Floats, forecasts: Sequence[Floats], confidence: float
 ) -> tuple[float, float]:
     """Weighted mean of losses by outcome, and how far it may lie from the population's.
 
     Where few events were seen the sample hides its own spread: as in Wilson's interval z^2 more
     events are mixed in, where the forecasts expect them (those forecasts that make it wider). Few
-    clusters widen the reach as Student's t does.
+    clusters widen the interval as Student's t does.
     """
     from scipy.special import ndtri
 
@@ -67,7 +67,7 @@ def _of_an_event(cases: Cases, jump: Floats, forecast: Floats) -> float:
 def score_interval(cases: Cases, score: Score, confidence: float) -> tuple[float, float, float]:
     """Mean score with the ends of a normal interval, robust to clusters and to few events."""
     if_not, if_so = score.losses(cases.prediction)
-    mean, reach = mean_and_reach(cases, if_not, if_so, [cases.prediction], confidence)
+    mean, half_width = mean_and_half_width(cases, if_not, if_so, [cases.prediction], confidence)
     # A mean of losses that are never negative is not negative either.
     least = 0.0 if min(if_not.min(), if_so.min()) >= 0 else -np.inf
-    return mean, max(least, mean - reach), mean + reach
+    return mean, max(least, mean - half_width), mean + half_width

@@ -72,8 +72,8 @@ class Settings:
             gap = None if gap_tolerance is None else gap_tolerance_from(gap_tolerance)
         else:
             allowed, gap = (
-                None if given is None else _in_units_from(name, given)
-                for name, given in (("tolerance", tolerance), ("gap_tolerance", gap_tolerance))
+                None if value is None else _in_units_from(name, value)
+                for name, value in (("tolerance", tolerance), ("gap_tolerance", gap_tolerance))
             )
         seed = rng if isinstance(rng, int) else None
         return cls(confidence, draws, allowed, gap, as_generator(rng), seed)
@@ -113,21 +113,21 @@ class Settings:
         )
 
 
-def gap_tolerance_from(given: Tolerance | str) -> Tolerance:
+def gap_tolerance_from(value: Tolerance | str) -> Tolerance:
     """Read the tolerance of the typical gap: a number in [0, 1], or relative."""
-    if isinstance(given, ShareOfRarer):
-        return given
-    number, percent = number_or_percent("gap_tolerance", given)
+    if isinstance(value, ShareOfRarer):
+        return value
+    number, percent = number_or_percent("gap_tolerance", value)
     if percent:
-        return tolerance_from("gap_tolerance", given)
+        return tolerance_from("gap_tolerance", value)
     return check_within("gap_tolerance", number, 0, 1)
 
 
-def _in_units_from(name: str, given: Tolerance | str) -> Tolerance:
+def _in_units_from(name: str, value: Tolerance | str) -> Tolerance:
     """Read a tolerance in the units of the outcome, or of probability, or in per cent."""
-    if isinstance(given, ShareOfRarer):
-        return given
-    number, percent = number_or_percent(name, given)
+    if isinstance(value, ShareOfRarer):
+        return value
+    number, percent = number_or_percent(name, value)
     check_positive("tolerance", number)
     return ShareOfRarer(number) if percent else number
 

@@ -97,8 +97,8 @@ class Group:
     def sentence(self) -> str:
         """Say what was forecast for the group, and what was observed."""
         both = self.kind.words.forecast_and_observed(self.forecast, self.observed)
-        said = f"{self.label}: {both} ({count_text(self.rows, 'row')})"
-        return said if self.worst is None else f"{said}, but {self.worst.sentence}"
+        text = f"{self.label}: {both} ({count_text(self.rows, 'row')})"
+        return text if self.worst is None else f"{text}, but {self.worst.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +157,16 @@ class Groups:
                 f"{failing} of {count_text(len(self), self.noun)} "
                 f"{agreeing(failing, 'exceeds', 'exceed')} {allowed}."
             )
-        held = sum(group.state == CALIBRATED for group in self)
+        within = sum(group.state == CALIBRATED for group in self)
         several = count_text(len(self), self.noun)
-        if not held:
+        if not within:
             which = agreeing(len(self), f"The {self.noun} is", f"All {several} are")
             return f"{which} undecided: too few rows for {allowed}."
-        rest = len(self) - held
+        rest = len(self) - within
         few = f"; {agreeing(rest, 'one is', f'{rest} are')} undecided" if rest else ""
         return (
             f"None of {several} shows an error beyond {allowed}: "
-            f"{held} {agreeing(held, 'is', 'are')} within it{few}."
+            f"{within} {agreeing(within, 'is', 'are')} within it{few}."
         )
 
     def table(self) -> dict[str, list[Any]]:
@@ -271,7 +271,7 @@ def judge_all(
     were measured before, on exact predictions, replace those of the Joints.
     """
     if values is None:
-        values = [statistic.value(evidence.given) for *_, evidence in named]
+        values = [statistic.value(evidence.full_joint) for *_, evidence in named]
     tolerance = min(settings.allowed(evidence) for *_, evidence in named)
     single = confidence_of_each(settings.confidence, len(named))
     smooth = statistic.function is smooth_calibration_error
@@ -339,7 +339,7 @@ def judge_evidences(
     For normal draws and convex, symmetric errors, independent draws are conservative (the
     Gaussian correlation inequality, Royen 2014).
     """
-    statistic.refuse_without_reach()
+    statistic.refuse_without_half_width()
     named = [(*key, evidence) for key, evidence in evidences.items()]
     noise = noise_of_each(list(evidences.values()), statistic, settings)
     return judge_all(named, noise, statistic, settings, values)
@@ -366,11 +366,11 @@ def noise_of_each(evidences: Sequence[Evidence], statistic: Statistic, settings:
     single = confidence_of_each(settings.confidence, len(evidences))
 
     def drawn() -> Iterator[tuple[Joint, list[Floats], list[Floats]]]:
-        for given in evidences:
-            alone = replace(given, clusters=None) if given.lone else given
+        for whole in evidences:
+            alone = replace(whole, clusters=None) if whole.lone else whole
             evidence = alone.on_cells(cells)
-            noise = list(evidence.multiplied_charges(draws, rng, single))
-            null = list(evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng))
+            noise = list(evidence.multiplied_residual_masses(draws, rng, single))
+            null = list(evidence.null_residual_masses(min(draws, DRAWS_FOR_A_FLOOR), rng))
             yield evidence.joint, noise, null
 
     def deviations_and_floor(
@@ -378,7 +378,7 @@ def noise_of_each(evidences: Sequence[Evidence], statistic: Statistic, settings:
     ) -> tuple[Floats, float]:
         joint, noise, null = group
         deviations, floor = (
-            np.concatenate([statistic.values(joint, charges) for charges in parts])
+            np.concatenate([statistic.values(joint, residual_masses) for residual_masses in parts])
             for parts in (noise, null)
         )
         return deviations, float(floor.mean())
@@ -397,7 +397,7 @@ def _group(
     single: float,
 ) -> Group:
     by, name, evidence = key
-    joint, kind, unit = evidence.given, evidence.kind, evidence.scale.unit
+    joint, kind, unit = evidence.full_joint, evidence.kind, evidence.scale.unit
     low, high = max(0.0, value - ends[0]) * unit, value + ends[1]
     high = (min(1.0, high) if evidence.bounded else high) * unit
     forecast, observed = evidence.forecast_and_observed()

@@ -1,4 +1,4 @@
-"""A measure made ready for inference: its value on a Joint, and on many signed charges."""
+"""A measure made ready for inference: its value on a Joint, and on many residual masses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Statistic:
     options: Mapping[str, Any] = field(default_factory=dict)
     entry: Measure | None = None
     """Its line of the catalogue."""
-    of_charges: Callable[[Joint, Floats], Floats] | None = None
-    """What it is of many charges, for a statistic that is not in the catalogue."""
+    of_residual_masses: Callable[[Joint, Floats], Floats] | None = None
+    """What it is of many residual masses, for a statistic that is not in the catalogue."""
 
     @classmethod
     def of(cls, measure: AnyMeasure) -> Statistic:
@@ -51,13 +51,15 @@ class Statistic:
         return cls(name, measure)
 
     @classmethod
-    def charged(cls, name: str, of_charges: Callable[[Joint, Floats], Floats]) -> Statistic:
-        """Name a function of many charges that is no measure of the catalogue."""
+    def of_function(
+        cls, name: str, of_residual_masses: Callable[[Joint, Floats], Floats]
+    ) -> Statistic:
+        """Name a function of residual masses that is no measure of the catalogue."""
 
         def of_joint(joint: Joint) -> float:
-            return float(of_charges(joint, charges_of(joint)[np.newaxis, :])[0])
+            return float(of_residual_masses(joint, residual_mass_of(joint)[np.newaxis, :])[0])
 
-        return cls(name, of_joint, of_charges=of_charges)
+        return cls(name, of_joint, of_residual_masses=of_residual_masses)
 
     def value(self, joint: Joint) -> float:
         """Measure a Joint."""
@@ -65,7 +67,7 @@ class Statistic:
 
     @property
     def power(self) -> int:
-        """Power of a norm of the charges that it is."""
+        """Power of a norm of the residual mass that it is."""
         return 1 if self.entry is None else self.entry.power(**self.options)
 
     def known_floor(self, joint: Joint) -> float | None:
@@ -74,34 +76,34 @@ class Statistic:
         return None if known is None else known(joint, **self.options)
 
     def batch(self) -> Callable[..., Floats] | None:
-        """Return the measure as a function of many charges, where its options allow that."""
-        if self.of_charges is not None:
-            return self.of_charges
+        """Return the measure as a function of residual masses, where its options allow that."""
+        if self.of_residual_masses is not None:
+            return self.of_residual_masses
         batch = None if self.entry is None else self.entry.batch
         if batch is None or not set(self.options) <= {*batch.options}:
             return None
-        return partial(batch, **self.options) if self._tests_are_charged() else None
+        return partial(batch, **self.options) if self._depends_on_residual_mass() else None
 
-    def _tests_are_charged(self) -> bool:
-        """Whether a family, if there is one, says that its value depends on charges alone."""
+    def _depends_on_residual_mass(self) -> bool:
+        """Whether the value of a family, if there is one, depends on residual masses alone."""
         family = self.options.get("family")
         return family is None or bool(getattr(family, "interval", False))
 
-    def values(self, joint: Joint, charges: Floats) -> Floats:
-        """Measure many samples on the levels of a Joint, given by their charges (one row each)."""
+    def values(self, joint: Joint, residual_masses: Floats) -> Floats:
+        """Measure many samples on the levels of a Joint by their residual masses (one row each)."""
         batch = self.batch()
         if batch is not None:
-            return batch(joint, charges)
-        positives = charges * joint.total + joint.weight * joint.prediction
+            return batch(joint, residual_masses)
+        positives = residual_masses * joint.total + joint.weight * joint.prediction
         each = joint.weight / joint.rows
         whole = np.where(exact_levels(joint), np.rint(positives / each) * each, positives)
         return np.array([self.value(joint.with_positives(row)) for row in whole])
 
     def refuse_without_batch(self) -> None:
-        """Raise where a measure is not a function of the charges alone."""
+        """Raise where a measure is not a function of the residual mass alone."""
         if self.batch() is None:
             raise InferenceRefusedError(
-                "@clusters need a measure of the catalogue that can judge charges",
+                "@clusters need a measure of the catalogue that depends on residuals alone",
                 self.name.replace("_", " "),
                 "use the smooth error",
             )
@@ -115,8 +117,8 @@ class Statistic:
                 "use the smooth error; calibration_test still gives the noise floor",
             )
 
-    def refuse_without_reach(self) -> None:
-        """Raise where no interval with one reach to both sides is known, with the reason."""
+    def refuse_without_half_width(self) -> None:
+        """Raise where no interval with one half-width is known, with the reason."""
         self.refuse_without_interval()
         if self.power != 1:
             raise InferenceRefusedError(
@@ -134,6 +136,6 @@ def _reason(statistic: Statistic) -> str:
     return ", whose sampling error does not shrink evenly over its tests"
 
 
-def charges_of(joint: Joint) -> Floats:
+def residual_mass_of(joint: Joint) -> Floats:
     """Mass times residual of each level: what every weighted calibration error depends on."""
     return np.asarray((joint.positives - joint.weight * joint.prediction) / joint.total)

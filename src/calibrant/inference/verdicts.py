@@ -21,7 +21,7 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.limits import Levels, gap_limits, smooth_limits
-from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
+from calibrant.inference.monte_carlo import CalibrationTest, run_test, with_slope_and_shape
 from calibrant.inference.ratio import (
     OE_TOLERANCE,
     Ratio,
@@ -31,7 +31,7 @@ from calibrant.inference.ratio import (
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
 from calibrant.inference.settings import Settings, rarer_share
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inputs import AskedKind
+from calibrant.inputs import KindRequest
 from calibrant.kinds import BINARY, Kind
 from calibrant.measures.regions import Region
 from calibrant.measures.smooth import smooth_calibration_error
@@ -375,8 +375,8 @@ def verdict(
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
-    asked = AskedKind.of(kind, range, level)
-    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters, asked)
+    request = KindRequest.of(kind, range, level)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters, request)
     settings = Settings.read(
         confidence=confidence,
         draws=draws,
@@ -409,15 +409,17 @@ def find_verdict(
     if smooth:
         interval, gap = error_and_gap(evidence, inner, 2 if judged is None else 3)
         reached(0.6)
-        test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
+        test = run_test(
+            evidence, with_slope_and_shape(statistic, evidence), settings.draws, settings.rng
+        )
     else:
-        statistic.refuse_without_reach()
+        statistic.refuse_without_half_width()
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
     if judged is not None and evidence.rows is not None and not kind.summed:
         cautions = (*interval.cautions, *cautions_of_ratio(evidence.rows))
         interval = replace(interval, cautions=cautions)
-    rows = evidence.given.row_count
+    rows = evidence.full_joint.row_count
     found = Verdict(interval, allowed / unit, gap, test, rows, None, ratio, judged, kind)
     if found.state == UNDECIDED:
         found = replace(found, rows_needed=rows_needed_for(found, evidence, statistic, settings))
@@ -436,9 +438,9 @@ def _ratio_allowed(
         return None
     if not evidence.kind.summed:
         return OE_TOLERANCE if tolerance is None else tolerance
-    expected = evidence.given.mean_prediction
+    expected = evidence.full_joint.mean_prediction
     expected = expected if ratio.outcome else 1 - expected
-    if rarer_share(evidence.given) >= FEW or expected <= 0:
+    if rarer_share(evidence.full_joint) >= FEW or expected <= 0:
         return None
     return max(OE_TOLERANCE, allowed / expected)
 
@@ -486,10 +488,10 @@ def error_and_gap(
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
         confidence = 1 - 2 * levels.high
-        parts = evidence.multiplied_charges(DRAWS_FOR_A_PLAN, settings.rng, confidence)
+        parts = evidence.multiplied_residual_masses(DRAWS_FOR_A_PLAN, settings.rng, confidence)
         noise = np.concatenate([*map(ranges.noise, parts)])
         wide = noise * evidence.widening(1 - confidence)
-        rows = evidence.given.row_count
+        rows = evidence.full_joint.row_count
         needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
     worst, between = ranges.worst(evidence), evidence.kind.words.between
     return error, Gap(gap, allowed, ranges.mass.size, worst, needed, between)

@@ -46,12 +46,12 @@ def loss_interval(
     found = []
     for mass, ones in _noise(evidence, settings, cell):
         found.append(_majorants(cut, mass, ones))
-    reach = upper_quantile(np.concatenate(found), settings.confidence)
-    reach *= evidence.widening(1 - settings.confidence)
-    value = statistic.value(evidence.given)
+    half_width = upper_quantile(np.concatenate(found), settings.confidence)
+    half_width *= evidence.widening(1 - settings.confidence)
+    value = statistic.value(evidence.full_joint)
     highest = 1.0 if statistic.options.get("payoffs", "unit") == "unit" else 2.0
     return interval_between(
-        evidence, statistic, settings, value, value - reach, value + reach, highest
+        evidence, statistic, settings, value, value - half_width, value + half_width, highest
     )
 
 
@@ -62,9 +62,9 @@ def _majorants(cut: Floats, mass: Floats, ones: Floats) -> Floats:
         for part in (ones, mass)
     ]
     top = np.zeros_like(walks[0])
-    for place, threshold in enumerate(cut):
+    for index, threshold in enumerate(cut):
         path = walks[0] - threshold * walks[1]
-        top[:, place] = 2 * np.abs(path - path[:, [place]]).max(axis=1)
+        top[:, index] = 2 * np.abs(path - path[:, [index]]).max(axis=1)
     low, high = np.flatnonzero(cut <= 1 / 2), np.flatnonzero(cut >= 1 / 2)
     best = np.zeros(len(top))
     for left in low:
@@ -95,13 +95,13 @@ def distance_interval(
     gaps = np.diff(joint.prediction)
     found = []
     for mass, ones in _noise(evidence, half, level_of(levels.prediction, joint)):
-        moved = np.abs(np.cumsum(mass, axis=1)[:, :-1]) @ gaps
+        distance = np.abs(np.cumsum(mass, axis=1)[:, :-1]) @ gaps
         biases = mover_batch(joint, np.ascontiguousarray(ones - mass * joint.prediction))
-        found.append(biases + 2 * moved)
-    reach = upper_quantile(np.concatenate(found), half.confidence)
-    reach *= evidence.widening(1 - half.confidence)
-    value = statistic.value(evidence.given)
-    low, high = max(smooth.low / 2, value - reach), min(2 * smooth.high, value + reach)
+        found.append(biases + 2 * distance)
+    half_width = upper_quantile(np.concatenate(found), half.confidence)
+    half_width *= evidence.widening(1 - half.confidence)
+    value = statistic.value(evidence.full_joint)
+    low, high = max(smooth.low / 2, value - half_width), min(2 * smooth.high, value + half_width)
     return interval_between(evidence, statistic, settings, value, low, high)
 
 
@@ -128,8 +128,8 @@ def _noise(
     ones = np.bincount(cell, joint.mass * joint.outcome, count)
     hidden = float(ndtri((1 + settings.confidence) / 2)) * evidence.unit * np.sqrt(mass)
     cases = evidence.cases()
-    place = 2 * cell[level_of(cases.prediction, joint)] + (cases.outcome == 1)
-    for sums in _drawn(cases, place, 2 * count, settings.draws, rng):
+    index = 2 * cell[level_of(cases.prediction, joint)] + (cases.outcome == 1)
+    for sums in _drawn(cases, index, 2 * count, settings.draws, rng):
         drawn = sums / joint.total
         events, every = drawn[:, 1::2], drawn[:, ::2] + drawn[:, 1::2]
         mean = every.sum(axis=1, keepdims=True)
@@ -138,18 +138,18 @@ def _noise(
 
 
 def _drawn(
-    cases: Any, place: Indices, size: int, draws: int, rng: np.random.Generator
+    cases: Any, index: Indices, size: int, draws: int, rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Draw sums over places of weights times normal numbers, one for each row or cluster."""
+    """Draw sums over cells of weights times normal numbers, one for each row or cluster."""
     if cases.cluster is None:
-        deviation = np.sqrt(np.bincount(place, cases.square, size))
+        deviation = np.sqrt(np.bincount(index, cases.square, size))
         for count in in_parts(draws, size):
             yield rng.standard_normal((count, size)) * deviation
         return
     from scipy.sparse import coo_array
 
     clusters = int(cases.cluster.max()) + 1
-    sums = coo_array((cases.weight, (cases.cluster, place)), shape=(clusters, size)).tocsr()
+    sums = coo_array((cases.weight, (cases.cluster, index)), shape=(clusters, size)).tocsr()
     scale = np.sqrt(clusters / max(clusters - 1, 1))
     for count in in_parts(draws, max(clusters, size)):
         yield np.ascontiguousarray((sums.T @ (scale * rng.standard_normal((clusters, count)))).T)

@@ -1,7 +1,7 @@
-"""The door: arrays, a Joint, a frame, files or aggregates become checked forecasts."""
+"""Reading: arrays, a Joint, a frame, files or aggregates become checked forecasts."""
 
 from calibrant.inputs.pairs import Pairs, join_pairs, pair_columns, pair_files
-from calibrant.inputs.roles import AskedKind, Roles
+from calibrant.inputs.roles import KindRequest, Roles
 from calibrant.inputs.source import (
     Source,
     prepare,
@@ -12,7 +12,7 @@ from calibrant.inputs.source import (
 from calibrant.inputs.summed import sum_up
 
 __all__ = [
-    "AskedKind",
+    "KindRequest",
     "Pairs",
     "Roles",
     "Source",

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._base.words import count_text
 from calibrant.data.files import NO_LABELS, read_columns
-from calibrant.data.labels import Labels, Told
+from calibrant.data.labels import LabelMeanings, Labels
 from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -37,7 +37,7 @@ class Pairs:
     notes: tuple[str, ...] = ()
     """How the rows were read."""
     names: tuple[str, str] = ("the baseline", "the file")
-    """What the reader calls the two sides."""
+    """What the reader calls the two models."""
 
     @property
     def sentence(self) -> str:
@@ -143,7 +143,7 @@ def pair_columns(
     if old_prediction == roles.outcome:
         raise InvalidOptionError(f"column {roles.outcome!r} must not be the prediction as well")
     with settled(path) as files:
-        columns, told = read_columns(files, parts, labels)
+        columns, meanings = read_columns(files, parts, labels)
         new = prepare(
             columns,
             roles.prediction,
@@ -151,7 +151,7 @@ def pair_columns(
             percent=percent,
             drop_missing=drop_missing,
         )
-        notes = (*reading_notes(files, told), *dropped_notes(new.dropped))
+        notes = (*reading_notes(files, meanings), *dropped_notes(new.dropped))
     old = new.columns[old_prediction]
     old = np.ma.asarray(old).astype(float) / 100 if percent else old
     size = len(new.outcome)
@@ -162,7 +162,7 @@ def pair_columns(
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ModelRows:
     forecasts: Forecasts
     notes: tuple[str, ...]
 
@@ -174,8 +174,8 @@ def _both(
     roles: Roles,
     old_prediction: str | None,
     reading: dict[str, Any],
-) -> tuple[_Side, _Side]:
-    """Read both sides; weights and clusters are those of the new one."""
+) -> tuple[_ModelRows, _ModelRows]:
+    """Read both models; weights and clusters are those of the new one."""
     earlier = old_prediction or roles.prediction
     parts: dict[str, Part] = {} if key is None else {key: Part.VALUE}
     further = {
@@ -185,11 +185,11 @@ def _both(
     }
     if key is not None and key in {roles.outcome, roles.prediction, earlier}:
         raise InvalidOptionError("@key must be a column of its own", repr(key))
-    sides = []
+    models = []
     for paths, predicted, more in ((old, earlier, {}), (new, roles.prediction, further)):
         wanted = parts | more | {predicted: Part.NUMBER, roles.outcome: Part.OUTCOME}
         with settled(paths) as files:
-            columns, told = read_columns(files, wanted, reading["labels"])
+            columns, meanings = read_columns(files, wanted, reading["labels"])
             forecasts = prepare(
                 columns,
                 predicted,
@@ -197,16 +197,16 @@ def _both(
                 percent=reading["percent"],
                 drop_missing=reading["drop_missing"],
             )
-            sides.append(_Side(forecasts, _notes(files, told, forecasts.dropped)))
-    return sides[0], sides[1]
+            models.append(_ModelRows(forecasts, _notes(files, meanings, forecasts.dropped)))
+    return models[0], models[1]
 
 
-def _notes(files: Any, told: Told | None, dropped: int) -> tuple[str, ...]:
-    return tuple(reading_notes(files, told, dropped))
+def _notes(files: Any, meanings: LabelMeanings | None, dropped: int) -> tuple[str, ...]:
+    return tuple(reading_notes(files, meanings, dropped))
 
 
 def _paired(
-    before: _Side, after: _Side, first: Any, second: Any, roles: Roles, how: str = "key"
+    before: _ModelRows, after: _ModelRows, first: Any, second: Any, roles: Roles, how: str = "key"
 ) -> Pairs:
     """Take the rows that have a partner."""
     new = after.forecasts
@@ -245,7 +245,7 @@ def _refuse_other_outcomes(old: Any, new: Any, which: str, hint: str = "") -> No
 
 
 def _common(old: Any, new: Any) -> tuple[Any, Any]:
-    """Find the places of keys that are in both, which are compared as text if one of them is."""
+    """Find the positions of keys that are in both, which are compared as text if one of them is."""
     if "O" in {old.dtype.kind, new.dtype.kind}:
         old, new = old.astype(str), new.astype(str)
     largest = 0.0

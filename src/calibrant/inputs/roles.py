@@ -21,8 +21,8 @@ PREDICTION = "prediction"
 
 
 @dataclass(frozen=True, slots=True)
-class AskedKind:
-    """What the forecasts are forecasts of, as a user says it."""
+class KindRequest:
+    """The kind of forecast that a user requested."""
 
     name: str = "mean"
     range: object = None
@@ -33,7 +33,7 @@ class AskedKind:
             raise InvalidOptionError("@kind must be a name such as 'mean'", shown(self.name))
 
     @classmethod
-    def of(cls, kind: str | None, range_: object, level: float | None) -> AskedKind | None:
+    def of(cls, kind: str | None, range_: object, level: float | None) -> KindRequest | None:
         """Read the options of a function; None for probabilities."""
         if kind is not None and kind != BINARY.name:
             return cls(kind, range_, level)
@@ -107,7 +107,7 @@ class Roles:
     """Whether to look for columns that may identify what rows are about: are such rows alike?"""
     keys: Mapping[str, object] = field(default_factory=dict)
     """Those columns."""
-    kind: AskedKind | None = None
+    kind: KindRequest | None = None
     """What the forecasts are forecasts of; None for probabilities."""
 
     def __post_init__(self) -> None:
@@ -120,8 +120,8 @@ class Roles:
     @property
     def need_rows(self) -> bool:
         """Whether sums by prediction are not enough."""
-        beside = (self.clusters, self.time, self.classes, self.kind)
-        return self.segments or any(part is not None for part in beside)
+        further = (self.clusters, self.time, self.classes, self.kind)
+        return self.segments or any(part is not None for part in further)
 
     def parts(self, present: Collection[str] = ()) -> dict[str, Part]:
         """Say how each column is read; one that plays two parts is read for the stricter one.
@@ -138,7 +138,7 @@ class Roles:
             positives=self.positives,
             prediction_sum=self.prediction_sum,
         )
-        self._refuse_told()
+        self._refuse_outcome_columns()
         self._refuse_lonely_sum()
         parts = dict.fromkeys(self.keys, Part.KEY)
         parts |= dict.fromkeys(self.columns_by(), Part.VALUE)
@@ -157,7 +157,7 @@ class Roles:
                 numbers[-1:] = self._ends(self.kind)
         return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
 
-    def _ends(self, kind: AskedKind) -> list[object]:
+    def _ends(self, kind: KindRequest) -> list[object]:
         """Name the columns of the ends of intervals; that of predictions if it was named."""
         ends = kind.columns
         if ends is None:
@@ -167,7 +167,7 @@ class Roles:
         named = self.prediction in ends or self.prediction != PREDICTION
         return [*ends, *([self.prediction] if named else [])]
 
-    def _refuse_told(self) -> None:
+    def _refuse_outcome_columns(self) -> None:
         """Refuse predictions and weights that are the outcomes: they say nothing of forecasts."""
         if self.count is not None or self.positives is not None:
             return
@@ -257,7 +257,7 @@ class Roles:
 
     def refuse_with_joint(self) -> None:
         """Refuse parts that need rows."""
-        given = {
+        options = {
             "sample_weight": self.weight,
             "clusters": self.clusters,
             "by": self.by,
@@ -267,10 +267,10 @@ class Roles:
             "prediction_sum": self.prediction_sum,
             "classes": self.classes,
         }
-        beside = [name for name, value in given.items() if value is not None]
-        if beside:
+        present = [name for name, value in options.items() if value is not None]
+        if present:
             raise InvalidForecastsError(
-                f"{', '.join(map(mention, beside))} cannot be used with a Joint",
+                f"{', '.join(map(mention, present))} cannot be used with a Joint",
                 "a Joint",
                 "pass the rows",
             )
@@ -292,15 +292,15 @@ class Roles:
 
     def refuse_with_classes(self, labels: Labels) -> None:
         """Refuse what belongs to forecasts of two outcomes."""
-        given = {
+        options = {
             "pos_label": labels.positive,
             "neg_label": labels.negative or None,
             "count": self.count,
             "positives": self.positives,
             "prediction_sum": self.prediction_sum,
         }
-        beside = [name for name, value in given.items() if value is not None]
-        if beside:
+        present = [name for name, value in options.items() if value is not None]
+        if present:
             raise InvalidOptionError(
-                f"@{beside[0]} is for forecasts of two outcomes", "more than two classes"
+                f"@{present[0]} is for forecasts of two outcomes", "more than two classes"
             )

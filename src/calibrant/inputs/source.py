@@ -26,14 +26,14 @@ from calibrant.data.frames import (
 )
 from calibrant.data.hints import require_columns
 from calibrant.data.input import as_array, as_floats, refuse_other_labels
-from calibrant.data.labels import Labels, Told
+from calibrant.data.labels import LabelMeanings, Labels
 from calibrant.data.paths import Files, are_paths, settled
-from calibrant.data.rows import Given, Rows, chances
+from calibrant.data.rows import RawRows, Rows, chances
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.data.times import Times, checked_times, have_zone, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
-from calibrant.inputs.roles import AskedKind, Roles
+from calibrant.inputs.roles import KindRequest, Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
@@ -92,7 +92,7 @@ def _labels(column: Any, classes: Sequence[Any]) -> Any:
 
 
 Columns = dict[str, Any]
-# Columns beside those that were asked for in which rows that share a value may be alike.
+# Columns beside the requested ones in which rows that share a value may be alike.
 MOST_KEYS = 12
 
 
@@ -129,7 +129,7 @@ class Source:
     classes: ClassForecasts | None = None
     """Probabilities of all classes, where there are more than two."""
     risk: float | None = None
-    """Share of outcomes 0 that an audit allows where one acts, unless another is asked for."""
+    """Share of outcomes 0 that an audit allows where one acts, unless another is requested."""
     answered_by: object = None
     """Labels of those who act, each of whom gets a threshold of its own: models."""
 
@@ -148,7 +148,7 @@ class Source:
         """Count predictions that lay outside [0, 1] by a rounding error."""
         return self.joint.clipped if self.classes is None else self.classes.clipped
 
-    def moved(self, mapping: Callable[[Floats], Floats], note: str) -> Source:
+    def mapped(self, mapping: Callable[[Floats], Floats], note: str) -> Source:
         """Return the same rows with other predictions; of classes, their whole table changes."""
         notes = (*self.notes, note)
         if self.classes is not None:
@@ -170,9 +170,9 @@ class Source:
         if self.rows is not None and not self.kind.summed:
             return _fingerprint_of(self.rows)
         if forecasts is not None:
-            held = (forecasts.probability, forecasts.label)
-            order = canonical_order(*held)
-            columns: tuple[Any, ...] = tuple(column[order] for column in held)
+            parts = (forecasts.probability, forecasts.label)
+            order = canonical_order(*parts)
+            columns: tuple[Any, ...] = tuple(column[order] for column in parts)
         else:
             # Sums of doubles depend in their last digits on the order of the rows: of weights and
             # outcomes only what is whole, or rounded, has a say.
@@ -219,10 +219,10 @@ def read(
     """Bring what the caller holds to one form."""
     if isinstance(data, Joint):
         roles.refuse_with_joint()
-        _refuse_beside(y_proba, labels.positive)
+        _refuse_further_arguments(y_proba, labels.positive)
         return Source(title or "Forecasts", data)
     if is_readable(data):
-        _refuse_beside(y_proba, labels.positive)
+        _refuse_further_arguments(y_proba, labels.positive)
         return data.as_source(roles, title)
     if isinstance(data, ClassForecasts) or y_proba is not None:
         return _read_arrays(data, y_proba, roles, labels, title or "Forecasts")
@@ -240,25 +240,25 @@ def read(
     if not are_paths(data):
         _check_frame(data)
         described["frame"] = type(data).__module__.split(".")[0]
-        frame, told = as_frame(data), None
+        frame, meanings = as_frame(data), None
         present = frame.collect_schema().names()
         require_columns(present, list(roles.parts(present)))
         if roles.classes is None and (labels.positive is not None or labels.missing):
-            frame, told = known_outcomes(frame, roles.outcome, labels)
+            frame, meanings = known_outcomes(frame, roles.outcome, labels)
         if roles.may_depend:
             roles = replace(roles, keys=keys_of_frame(frame, roles.parts(present)))
         return _read_frame(
-            frame.to_native(), roles, title or "Forecasts", described, told, **options
+            frame.to_native(), roles, title or "Forecasts", described, meanings, **options
         )
     with settled(data) as files:
-        names = [Path(file).name for file in files.given]
+        names = [Path(file).name for file in files.requested]
         described["files"] = names
         if roles.may_depend:
             roles = replace(roles, keys=keys_of_files(files, roles.parts))
         parts = roles.parts(_columns_of(files) if roles.classes is not None else ())
-        with opened(files, parts, labels, progress=False) as (relation, told):
+        with opened(files, parts, labels, progress=False) as (relation, meanings):
             source = _read_frame(
-                relation, roles, title or ", ".join(names), described, told, **options
+                relation, roles, title or ", ".join(names), described, meanings, **options
             )
     return replace(source, notes=(*files.notes, *source.notes))
 
@@ -273,9 +273,9 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         clusters=roles.clusters,
         time=roles.time,
     )
-    held = replace(roles, by=roles.labels_by())
+    array_roles = replace(roles, by=roles.labels_by())
     if roles.kind is not None:
-        return _of_kind(rows_of_kind(data, y_proba, roles.kind, roles.weight), held, title)
+        return _of_kind(rows_of_kind(data, y_proba, roles.kind, roles.weight), array_roles, title)
     many = are_classes(data, y_proba, roles.classes)
     if many:
         roles.refuse_with_classes(labels)
@@ -287,12 +287,12 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         )
     if many:
         forecasts = as_forecasts(data, y_proba, roles.classes, roles.weight)
-        return _of_classes(forecasts, held, title)
-    given = Given.read(data, y_proba, roles.weight, labels.positive)
-    if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
-        return _of_sums(Summed(Joint.of_many_rows(given)[0], {}, 0), title, {})
+        return _of_classes(forecasts, array_roles, title)
+    raw = RawRows.read(data, y_proba, roles.weight, labels.positive)
+    if raw.prediction.size > MOST_ROWS_READ and not (roles.need_rows or array_roles.by):
+        return _of_sums(Summed(Joint.of_many_rows(raw)[0], {}, 0), title, {})
     zoned = roles.time is not None and have_zone(roles.time)
-    return replace(_of_given(given, held, title), zoned=zoned)
+    return replace(_of_raw_rows(raw, array_roles, title), zoned=zoned)
 
 
 def keys_of_files(
@@ -334,7 +334,7 @@ def _read_frame(
     roles: Roles,
     title: str,
     described: dict[str, object],
-    told: Told | None,
+    meanings: LabelMeanings | None,
     *,
     labels: Labels,
     percent: bool,
@@ -343,9 +343,9 @@ def _read_frame(
 ) -> Source:
     """Sum or read the rows of a frame whose outcomes are known as 0, 1 and missing, or classes."""
     notes: tuple[str, ...] = ()
-    if told is not None:
-        described |= {"labels": told.as_dict()}
-        notes = (f"outcomes: {told.sentence}",)
+    if meanings is not None:
+        described |= {"labels": meanings.as_dict()}
+        notes = (f"outcomes: {meanings.sentence}",)
     if _sums_will_do(frame, roles):
         found = sum_up(
             frame,
@@ -369,7 +369,7 @@ def _read_frame(
     if roles.until is not None:
         columns = _until(columns, str(roles.time), roles.until)
     columns, dropped = _without_missing(columns, roles, drop_missing=drop_missing)
-    held = replace(
+    array_roles = replace(
         roles,
         by={column: columns[column] for column in roles.columns_by()},
         clusters=None if roles.clusters is None else columns[str(roles.clusters)],
@@ -379,15 +379,17 @@ def _read_frame(
     )
     if roles.kind is not None:
         with _columns_named(roles):
-            source = _of_kind(_rows_in_columns(columns, roles, held.weight), held, title)
+            source = _of_kind(
+                _rows_in_columns(columns, roles, array_roles.weight), array_roles, title
+            )
     elif roles.classes is not None:
-        forecasts = read_class_columns(columns, held, percent=percent)
-        source = _of_classes(forecasts, held, title)
+        forecasts = read_class_columns(columns, array_roles, percent=percent)
+        source = _of_classes(forecasts, array_roles, title)
     else:
         prediction = _rescaled(columns[roles.prediction], percent=percent, logits=logits)
         with _columns_named(roles):
-            given = Given.read(columns[roles.outcome], prediction, held.weight)
-            source = _of_given(given, held, title)
+            raw = RawRows.read(columns[roles.outcome], prediction, array_roles.weight)
+            source = _of_raw_rows(raw, array_roles, title)
     described = described | source.described
     return replace(source, dropped=dropped, described=described, notes=notes, zoned=zoned)
 
@@ -397,10 +399,10 @@ def _sums_will_do(frame: object, roles: Roles) -> bool:
     if roles.count is None and roles.positives is None:
         return not roles.need_rows and count_rows(frame) > MOST_ROWS_READ
     wanting = {"clusters": roles.clusters, "time": roles.time, "find_segments": roles.segments}
-    beside = [name for name, value in wanting.items() if value]
-    if beside:
+    reasons = [name for name, value in wanting.items() if value]
+    if reasons:
         raise InvalidForecastsError(
-            f"rows are needed for {beside[0]}", "counts of rows", "leave count and positives out"
+            f"rows are needed for {reasons[0]}", "counts of rows", "leave count and positives out"
         )
     return True
 
@@ -495,11 +497,11 @@ def _until(columns: Columns, time: str, until: str) -> Columns:
     return {name: values[due] for name, values in columns.items()}
 
 
-def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str]:
+def reading_notes(files: Files, meanings: LabelMeanings | None, dropped: int = 0) -> list[str]:
     """Say what the reader should know of how files were read."""
     notes = list(files.notes)
-    if told is not None:
-        notes.append(f"outcomes: {told.sentence}")
+    if meanings is not None:
+        notes.append(f"outcomes: {meanings.sentence}")
     return [*notes, *dropped_notes(dropped)]
 
 
@@ -508,12 +510,12 @@ def dropped_notes(dropped: int) -> list[str]:
     return [f"{count_text(dropped, 'row')} with a missing value left out"] if dropped else []
 
 
-def _of_given(given: Given, roles: Roles, title: str) -> Source:
+def _of_raw_rows(raw: RawRows, roles: Roles, title: str) -> Source:
     """Check rows that are all kept; of very many the Joint is that of cells."""
     # An audit needs outcomes: mean outcomes beside forecasts of 0 and 1 can only be swapped.
-    given = replace(given, whole=True)
-    many = given.prediction.size > MOST_ROWS_READ
-    joint, rows = (Joint.of_many_rows if many else Joint.checked)(given)
+    raw = replace(raw, whole=True)
+    many = raw.prediction.size > MOST_ROWS_READ
+    joint, rows = (Joint.of_many_rows if many else Joint.checked)(raw)
     return replace(_of_rows(joint, rows, roles, title), described=_cells_of(joint))
 
 
@@ -537,7 +539,7 @@ def _of_rows(
     )
 
 
-def rows_of_kind(y_true: object, y_pred: object, kind: AskedKind, weight: object) -> Rows:
+def rows_of_kind(y_true: object, y_pred: object, kind: KindRequest, weight: object) -> Rows:
     """Check outcomes and forecasts of numbers; intervals have two columns."""
     upper: object = None
     if kind.of_intervals:
@@ -586,7 +588,7 @@ def _of_classes(forecasts: ClassForecasts, roles: Roles, title: str) -> Source:
     return _of_rows(Joint.from_rows(rows), rows, roles.where_weighing(), title, forecasts)
 
 
-def _refuse_beside(y_proba: object, pos_label: object) -> None:
+def _refuse_further_arguments(y_proba: object, pos_label: object) -> None:
     if y_proba is not None or pos_label is not None:
         raise InvalidForecastsError(
             "a Joint, or answers, hold predictions, outcomes and weights",

@@ -66,9 +66,9 @@ def sum_up(
     most_levels: int = MOST_LEVELS,
 ) -> Summed:
     """Sum the rows of a frame on its engine, all of them and by the groups of each column."""
-    given, roles = as_frame(native), Columns.of(**columns)
-    require_columns(given.collect_schema().names(), [*roles.names().values(), *by])
-    with plainly_named(given) as (frame, names):
+    native_frame, roles = as_frame(native), Columns.of(**columns)
+    require_columns(native_frame.collect_schema().names(), [*roles.names().values(), *by])
+    with plainly_named(native_frame) as (frame, names):
         return _sum_up(
             frame,
             roles.renamed(names),
@@ -186,7 +186,7 @@ def _rescaled(frame: Frame, roles: Columns, *, logits: bool) -> Frame:
     if logits:
         chance = 1 / (1 + (value.clip(-MOST_LOGIT, MOST_LOGIT) * -1).exp())
         # What is not finite stays what it is, no probability.
-        moved = nw.when(value.is_finite()).then(chance).otherwise(value)
+        rescaled = nw.when(value.is_finite()).then(chance).otherwise(value)
     else:
-        moved = value / 100
-    return frame.with_columns(moved.alias(roles.predicted))
+        rescaled = value / 100
+    return frame.with_columns(rescaled.alias(roles.predicted))

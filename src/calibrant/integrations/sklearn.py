@@ -124,5 +124,5 @@ def _can_score(measure: Measure, task: DecisionTask | None) -> bool:
     """Whether a model, rows and perhaps a task are all that a measure needs."""
     if measure.domain not in {"joint", "classes"} or measure.name == NO_NUMBER:
         return False
-    given = (TASK,) if task is not None and measure.domain == "joint" else ()
-    return set(measure.requires) <= set(given)
+    available = (TASK,) if task is not None and measure.domain == "joint" else ()
+    return set(measure.requires) <= set(available)

@@ -280,12 +280,12 @@ def as_forecasts(
         return ClassForecasts.read(
             y_true, y_proba, classes=classes, sample_weight=sample_weight, logits=logits
         )
-    given = {"y_proba": y_proba, "classes": classes, "sample_weight": sample_weight}
-    beside = [name for name, value in given.items() if value is not None]
-    if beside or logits:
+    arguments = {"y_proba": y_proba, "classes": classes, "sample_weight": sample_weight}
+    extra = [name for name, value in arguments.items() if value is not None]
+    if extra or logits:
         raise InvalidForecastsError(
             "ClassForecasts already hold probabilities, labels and weights",
-            f"ClassForecasts together with {', '.join(beside) or 'logits'}",
+            f"ClassForecasts together with {', '.join(extra) or 'logits'}",
         )
     return y_true
 

@@ -21,7 +21,7 @@ TABLE, DRAWS_FOR_AN_ENTRY = 18, 6
 
 
 def refuse_mean_outcomes(joint: Joint | LevelSums) -> None:
-    """Redrawing needs rows that are coins; mean outcomes do not say how many they average."""
+    """Redrawing needs outcomes 0 and 1; mean outcomes do not say how many they average."""
     if not joint.binary:
         raise InferenceRefusedError(
             "redrawing outcomes needs outcomes 0 and 1",
@@ -51,10 +51,10 @@ def draw_positives(joint: Joint | LevelSums, rng: np.random.Generator, draws: in
     refuse_mean_outcomes(joint)
     mixed = ~exact_levels(joint)
     rarer = np.where(mixed, np.minimum(joint.prediction, 1 - joint.prediction), joint.prediction)
-    coins = draw_binomials(joint.rows.astype(np.int64), rarer, draws, rng)
-    positives = coins * (joint.weight / joint.rows)
+    rarer_counts = draw_binomials(joint.rows.astype(np.int64), rarer, draws, rng)
+    positives = rarer_counts * (joint.weight / joint.rows)
     if mixed.any():
-        weighed = _weighed(joint, mixed, coins[:, mixed], rarer[mixed], rng)
+        weighed = _weighed(joint, mixed, rarer_counts[:, mixed], rarer[mixed], rng)
         swapped = joint.prediction[mixed] > rarer[mixed]
         positives[:, mixed] = np.where(swapped, joint.weight[mixed] - weighed, weighed)
     return positives
@@ -63,7 +63,7 @@ def draw_positives(joint: Joint | LevelSums, rng: np.random.Generator, draws: in
 def _weighed(
     joint: Joint | LevelSums,
     mixed: npt.NDArray[np.bool_],
-    coins: Floats,
+    rarer_counts: Floats,
     chance: Floats,
     rng: np.random.Generator,
 ) -> Floats:
@@ -77,8 +77,8 @@ def _weighed(
     each = weight / rows
     # Variance of the weights, in units of their squared mean.
     spread = squares / weight * rows / weight - 1
-    some = np.maximum(coins, 1)
-    drawn = np.where(coins > 0, rng.wald(some, some**2 / spread), 0.0)
+    some = np.maximum(rarer_counts, 1)
+    drawn = np.where(rarer_counts > 0, rng.wald(some, some**2 / spread), 0.0)
     # Weights that are drawn anew vary more than those of the rows: bring the variance back.
     narrower = np.sqrt((1 - chance) * (1 + spread) / (1 + spread - chance))
     return np.asarray(each * (rows * chance + (drawn - rows * chance) * narrower))

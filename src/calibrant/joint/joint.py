@@ -12,7 +12,7 @@ import numpy as np
 from calibrant._base.arrays import Floats, Indices, sum_of_products
 from calibrant._base.options import as_generator, check_within, power_of_two
 from calibrant.data.input import read_numbers, refuse_other_labels
-from calibrant.data.rows import Given, Rows, refuse_sums_of_weights
+from calibrant.data.rows import RawRows, Rows, refuse_sums_of_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.joint import sums
 from calibrant.joint.draws import draw_positives
@@ -197,10 +197,10 @@ class Joint:
         if self.low is self.prediction:
             return self._inherited_rounding
         spread = self.high - self.low
-        moved = np.zeros_like(spread)
-        reach = 2 * (self.prediction - self.low) * (self.high - self.prediction)
-        np.divide(reach, spread, out=moved, where=spread > 0)
-        return self._inherited_rounding + float(moved @ self.mass)
+        distance = np.zeros_like(spread)
+        largest = 2 * (self.prediction - self.low) * (self.high - self.prediction)
+        np.divide(largest, spread, out=distance, where=spread > 0)
+        return self._inherited_rounding + float(distance @ self.mass)
 
     @property
     def is_rounded(self) -> bool:
@@ -342,7 +342,7 @@ class Joint:
         >>> Joint.from_samples(["no", "yes"], [0.1, 0.7], pos_label="yes").base_rate
         0.5
         """
-        return cls.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label), resolution)
+        return cls.from_rows(RawRows.read(y_true, y_proba, sample_weight, pos_label), resolution)
 
     @classmethod
     def from_rows(cls, rows: AnyRows, resolution: int | None = None) -> Self:
@@ -362,10 +362,10 @@ class Joint:
         cells, sound = sums.cells(rows, FINEST)
         index = np.flatnonzero(cells.weight > 0)
         low, high = (end[index] for end in sums.ends_of_cells(sound, FINEST))
-        held = cells.where(index)
+        occupied = cells.where(index)
         if np.array_equal(low, high):
-            return cls(held.at(low)), sound
-        return cls.of_cells(held.between(low, high), index, FINEST), sound
+            return cls(occupied.at(low)), sound
+        return cls.of_cells(occupied.between(low, high), index, FINEST), sound
 
     @classmethod
     def of(cls, rows: Rows) -> Self:
@@ -668,10 +668,10 @@ class Joint:
         for batch in batches:
             if isinstance(batch, tuple):
                 y_true, y_proba, weight = _three(batch)
-                given = Given.read(y_true, y_proba, weight, names.pos_label)
-                tally = Tally.of_levels(sums.levels(given)[0], cells)
+                raw_rows = RawRows.read(y_true, y_proba, weight, names.pos_label)
+                tally = Tally.of_levels(sums.levels(raw_rows)[0], cells)
             else:
-                tally = tally_frame(batch, names, cells)[0].placed()
+                tally = tally_frame(batch, names, cells)[0].normalized()
             whole = tally if whole is None else whole.with_all_of(tally).added_up()
         if whole is None:
             raise InvalidForecastsError("there must be at least one batch", "none")
@@ -683,20 +683,22 @@ class Joint:
         from calibrant.joint.engine.passes import tally_frame
 
         tally, _ = tally_frame(frame, columns, resolution)
-        return cls.of_tally(tally.placed(), columns.width, exact_if_possible=resolution == "auto")
+        return cls.of_tally(
+            tally.normalized(), columns.width, exact_if_possible=resolution == "auto"
+        )
 
     @classmethod
     def of_tally(cls, tally: Tally, width: float, *, exact_if_possible: bool) -> Self:
-        """Give the placed entries of one group their mean predictions."""
-        placed = replace(
+        """Give the normalized entries of one group their mean predictions."""
+        entries = replace(
             tally.sums, binary=not tally.between.any(), clipped=int(tally.clipped.sum())
         )
         low, high = tally.ends()
         exact = exact_if_possible and np.array_equal(low, high)
         if tally.resolution is None or exact:
-            return cls(placed.without_ends().at(low), inherited_rounding=width / 2)
+            return cls(entries.without_ends().at(low), inherited_rounding=width / 2)
         index = tally.key.astype(np.intp)
-        return cls.of_cells(placed, index, tally.resolution, width / 2)
+        return cls.of_cells(entries, index, tally.resolution, width / 2)
 
     @classmethod
     def of_cells(
@@ -796,7 +798,7 @@ class Joint:
         >>> Joint.from_counts([0.1, 0.3], [10, 10], [4, 4]).recalibrated().prediction
         array([0.4])
         """
-        return self._moved_to(self.outcome)
+        return self._with_predictions(self.outcome)
 
     def apply(self, mapping: Callable[[Floats], Any]) -> Joint:
         """Map every prediction with a vectorised function of [0, 1] to [0, 1].
@@ -806,14 +808,14 @@ class Joint:
         >>> Joint.from_samples([0, 1], [0.2, 0.6]).apply(lambda p: p / 2).prediction
         array([0.1, 0.3])
         """
-        moved = np.asarray(mapping(self.prediction), dtype=np.float64)
-        if moved.shape != self.prediction.shape or not ((moved >= 0) & (moved <= 1)).all():
+        mapped = np.asarray(mapping(self.prediction), dtype=np.float64)
+        if mapped.shape != self.prediction.shape or not ((mapped >= 0) & (mapped <= 1)).all():
             raise InvalidOptionError(
                 "a map of predictions must return one value in [0, 1] for each",
-                f"shape {moved.shape}"
-                + (f", from {moved.min():g} to {moved.max():g}" if moved.size else ""),
+                f"shape {mapped.shape}"
+                + (f", from {mapped.min():g} to {mapped.max():g}" if mapped.size else ""),
             )
-        return self._moved_to(moved)
+        return self._with_predictions(mapped)
 
     def simulated(self, rng: np.random.Generator | int | None = None) -> Joint:
         """Draw the outcomes anew from the predictions: a sample of J^p on the same rows.
@@ -856,7 +858,7 @@ class Joint:
             inherited_rounding=self._inherited_rounding,
         )
 
-    def _moved_to(self, prediction: Floats) -> Joint:
+    def _with_predictions(self, prediction: Floats) -> Joint:
         levels = self.sums().without_ends().at(prediction + 0.0)
         return Joint(levels.in_order().levels())
 

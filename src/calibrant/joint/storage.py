@@ -51,17 +51,17 @@ def levels_of(table: pa.Table) -> tuple[LevelSums, int | None, float]:
             f"{schema}",
             "use Joint.from_frame for other tables",
         )
-    said = Stored({name: _number(text) for name, text in known.items()}, "a stored Joint")
+    stored = Stored({name: _number(text) for name, text in known.items()}, "a stored Joint")
     levels = LevelSums(
         **{name: _column(table, name) for name in ("prediction", *COUNTED, "low", "high")},
-        binary=said.whole("calibrant.binary", 0, 1) == 1,
-        clipped=said.whole("calibrant.clipped"),
+        binary=stored.whole("calibrant.binary", 0, 1) == 1,
+        clipped=stored.whole("calibrant.clipped"),
     )
-    resolution = said.whole("calibrant.resolution") or None
-    check_levels(levels, said.whole("calibrant.rows", 1), resolution)
+    resolution = stored.whole("calibrant.resolution") or None
+    check_levels(levels, stored.whole("calibrant.rows", 1), resolution)
     if np.array_equal(*levels.ends()):
         levels = levels.without_ends()
-    return levels, resolution, said.number("calibrant.inherited_rounding", 0.0, 1.0)
+    return levels, resolution, stored.number("calibrant.inherited_rounding", 0.0, 1.0)
 
 
 def write_parquet(table: pa.Table, path: str | Path) -> None:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats, Indices
 from calibrant._base.parallel import thread_count
-from calibrant.data.rows import Given, Rows, refuse_swap
+from calibrant.data.rows import RawRows, Rows, refuse_swap
 
 if TYPE_CHECKING:
     from calibrant.joint.joint import Joint
 
-AnyRows = Given | Rows
+AnyRows = RawRows | Rows
 
 # What both kinds of sums are made of besides their predictions.
 COUNTED = ("weight", "positives", "rows", "weight_squares")
@@ -163,12 +163,12 @@ class CellSums(Sums):
         if first.size == count:
             return runs
 
-        def placed(entries: Floats) -> Floats:
+        def scattered(entries: Floats) -> Floats:
             results = np.zeros(count)
             results[group[first]] = entries
             return results
 
-        return runs.each(placed)
+        return runs.each(scattered)
 
     def in_runs(self, first: Indices) -> CellSums:
         """Add up runs of neighbouring entries, given the first entry of each.
@@ -257,8 +257,8 @@ def levels_of_kind(rows: Rows) -> LevelSums:
     number = rows.residual - least
     number /= spread
     sums = levels_of_numbers(rows.position, number, rows.weight)
-    charges = (sums.positives * spread + sums.weight * least) / rows.scale.unit
-    return replace(sums, positives=sums.weight * sums.prediction + charges, binary=False)
+    residual_mass = (sums.positives * spread + sums.weight * least) / rows.scale.unit
+    return replace(sums, positives=sums.weight * sums.prediction + residual_mass, binary=False)
 
 
 def bins(rows: AnyRows, edges: Floats, *, closed_left: bool) -> CellSums:
@@ -287,8 +287,8 @@ def ends_of_cells(rows: Rows, count: int) -> tuple[Floats, Floats]:
 
 def node_charges(rows: AnyRows, count: int) -> tuple[Floats, Rows]:
     """Share residuals times weight out between the nodes 0, 1/count, ..., 1; the rows, checked."""
-    (charge,), _, checked = _passed(rows, kernels.node_charges, count)
-    return np.asarray(charge), checked
+    (residual_mass,), _, checked = _passed(rows, kernels.node_charges, count)
+    return np.asarray(residual_mass), checked
 
 
 def _in_cells(
@@ -318,8 +318,8 @@ def _passed(
     *result, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
     checked = rows.checked() if bad else rows.found_sound()
     if bad:
-        given = (checked.prediction, checked.outcome, checked.weight)
-        *result, bad, binary = kernel(*given, *arguments)
+        columns = (checked.prediction, checked.outcome, checked.weight)
+        *result, bad, binary = kernel(*columns, *arguments)
     if not binary:
         refuse_swap(checked)
     return result, binary, checked

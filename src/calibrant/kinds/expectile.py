@@ -46,7 +46,7 @@ class Expectile(OfNumbers):
         upper: Floats | None = None,  # noqa: ARG002
     ) -> Floats:
         """Return outcome minus forecast, weighed by its side; the mean's at the level 1/2."""
-        return 2 * self._sides(prediction, outcome) * (outcome - prediction)
+        return 2 * self._asymmetry(prediction, outcome) * (outcome - prediction)
 
     def losses(
         self,
@@ -55,7 +55,7 @@ class Expectile(OfNumbers):
         upper: Floats | None = None,  # noqa: ARG002
     ) -> Floats:
         """Return squared errors weighed by their side; those of the mean at the level 1/2."""
-        return 2 * self._sides(prediction, outcome) * np.square(outcome - prediction)
+        return 2 * self._asymmetry(prediction, outcome) * np.square(outcome - prediction)
 
     def best(self, outcome: Floats, weight: Floats) -> float:
         """Find the root of the residuals, which are linear between neighbouring outcomes."""
@@ -72,5 +72,5 @@ class Expectile(OfNumbers):
             / (up * above_w[first] + down * below_w[first])
         )
 
-    def _sides(self, prediction: Floats, outcome: Floats) -> Floats:
+    def _asymmetry(self, prediction: Floats, outcome: Floats) -> Floats:
         return np.where(outcome <= prediction, 1 - self.level, self.level)

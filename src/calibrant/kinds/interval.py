@@ -38,7 +38,7 @@ class Interval(OfShares):
         what = f"intervals that promise {percent_text(self.level)}"
         return of_shares(what, "inside", intervals=True)
 
-    def reached(self, prediction: Floats, outcome: Floats, upper: Floats | None) -> Flags:
+    def covered(self, prediction: Floats, outcome: Floats, upper: Floats | None) -> Flags:
         """Whether each outcome lies inside."""
         assert upper is not None  # noqa: S101  # intervals have both ends
         return np.asarray((prediction <= outcome) & (outcome <= upper))
@@ -57,9 +57,9 @@ class Interval(OfShares):
         return np.asarray(pinball / outside)
 
     def scale(self, rows: ColumnsOfRows, range_: object) -> Scale:
-        """Place intervals by their width."""
+        """Use the width of intervals as their coordinate."""
         if range_ is not None:
             raise InvalidOptionError(
                 "@range is for means, quantiles and expectiles", "a range of intervals"
             )
-        return Scale.of_places(rows.place, 1.0)
+        return Scale.of_coordinates(rows.coordinate, 1.0)

@@ -55,7 +55,7 @@ class ColumnsOfRows(Protocol):
         ...
 
     @property
-    def place(self) -> Floats:
+    def coordinate(self) -> Floats:
         """What forecasts are told apart by."""
         ...
 
@@ -159,11 +159,11 @@ class Continuous(Kind):
             unit = scale.unit * self.heaviest if self.in_outcome_units else 1.0
             return Scale(scale.start, scale.end, unit, bounded=True)
         if not self.in_outcome_units:
-            return Scale.of_places(rows.place, 1.0)
+            return Scale.of_coordinates(rows.coordinate, 1.0)
         largest = max(float(rows.residual.max()), -float(rows.residual.min()))
         if largest == 0:  # No row shows what residuals could be: as much as forecasts differ.
-            largest = float(np.ptp(rows.place)) or 1.0
-        return Scale.of_places(rows.place, largest)
+            largest = float(np.ptp(rows.coordinate)) or 1.0
+        return Scale.of_coordinates(rows.coordinate, largest)
 
 
 class OfNumbers(Continuous):
@@ -244,12 +244,12 @@ class OfShares(Continuous):
         return self.level
 
     @abstractmethod
-    def reached(self, prediction: Floats, outcome: Floats, upper: Floats | None) -> Flags:
+    def covered(self, prediction: Floats, outcome: Floats, upper: Floats | None) -> Flags:
         """Whether each outcome lies where the share was promised."""
 
     def residuals(self, prediction: Floats, outcome: Floats, upper: Floats | None = None) -> Floats:
         """Return the level minus whether the outcome lies below or inside."""
-        return np.asarray(self.level - self.reached(prediction, outcome, upper), dtype=np.float64)
+        return np.asarray(self.level - self.covered(prediction, outcome, upper), dtype=np.float64)
 
     def extent(self, rows: ColumnsOfRows) -> float:  # noqa: ARG002
         """Return 1: shares are probabilities."""
@@ -265,13 +265,13 @@ class OfShares(Continuous):
 
     def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the share of outcomes that was promised, and the share observed."""
-        reached = self.reached(rows.prediction, rows.outcome, rows.upper)
-        return self.level, rows.mean_of(reached.astype(np.float64))
+        covered = self.covered(rows.prediction, rows.outcome, rows.upper)
+        return self.level, rows.mean_of(covered.astype(np.float64))
 
     def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return whether outcomes lie below or inside, after the level."""
-        reached = self.reached(rows.prediction, rows.outcome, rows.upper)
-        return np.full(rows.outcome.size, self.level), reached.astype(np.float64)
+        covered = self.covered(rows.prediction, rows.outcome, rows.upper)
+        return np.full(rows.outcome.size, self.level), covered.astype(np.float64)
 
     def too(self, observed_more: bool) -> str:  # noqa: FBT001
         """More outcomes at or below a quantile than promised: it is too high."""
@@ -368,7 +368,7 @@ def require_range(kind: Kind, scale: Scale | None) -> None:
 def weighted_quantile(values: Floats, weight: Floats, level: float) -> float:
     """Smallest value with at least the share `level` of the weight at or below it."""
     order = np.argsort(values)
-    reached = np.cumsum(weight[order])
+    cumulative = np.cumsum(weight[order])
     # A rounding error of the sum must not move the answer to the next value.
-    at = int(np.searchsorted(reached, level * reached[-1] * (1 - 1e-12)))
+    at = int(np.searchsorted(cumulative, level * cumulative[-1] * (1 - 1e-12)))
     return float(values[order[min(at, values.size - 1)]])

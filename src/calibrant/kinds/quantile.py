@@ -29,7 +29,7 @@ class Quantile(OfShares):
         """Nouns and number formats."""
         return of_shares(f"forecasts of the {percent_text(self.level)} quantile", "at or below")
 
-    def reached(
+    def covered(
         self,
         prediction: Floats,
         outcome: Floats,

@@ -38,26 +38,26 @@ class Scale:
         return cls(low, high, high - low, bounded=True)
 
     @classmethod
-    def of_places(cls, place: Floats, unit: float) -> Scale:
+    def of_coordinates(cls, coordinate: Floats, unit: float) -> Scale:
         """Use the range of the forecasts themselves."""
-        return cls(float(place.min()), float(place.max()), unit, bounded=False)
+        return cls(float(coordinate.min()), float(coordinate.max()), unit, bounded=False)
 
     @property
     def width(self) -> float:
         """How far apart the two ends are."""
         return self.end - self.start
 
-    def positions(self, place: Floats) -> Floats:
+    def positions(self, coordinate: Floats) -> Floats:
         """Return where forecasts lie in the range; all at 0 if there is but one."""
         if self.width == 0:
-            return np.zeros(place.size)
-        if self.start == 0 and self.width == 1 and place.min() >= 0 and place.max() <= 1:
-            return place
-        position = place - self.start
+            return np.zeros(coordinate.size)
+        if self.start == 0 and self.width == 1 and coordinate.min() >= 0 and coordinate.max() <= 1:
+            return coordinate
+        position = coordinate - self.start
         position /= self.width
         return np.clip(position, 0.0, 1.0, out=position)
 
-    def places(self, position: Floats | float) -> Floats:
+    def coordinates(self, position: Floats | float) -> Floats:
         """Return the forecasts at positions."""
         return np.asarray(self.start + np.asarray(position) * self.width)
 

@@ -68,9 +68,9 @@ class Vocabulary:
     """Head of the column of what was forecast on average."""
     observed: str = "observed"
     """Head of the column of what was observed."""
-    seen: str = ""
+    observed_as: str = ""
     """What was observed: a mean, a rate, or where outcomes lie."""
-    place: str = "forecasts"
+    ranges_of: str = "forecasts"
     """What ranges of forecasts are ranges of."""
     axis: str = "forecast"
     observed_axis: str = "observed"
@@ -120,7 +120,7 @@ EVENTS = Vocabulary(
     between="forecast and observed rate",
     forecast="mean forecast",
     observed="observed rate",
-    seen="rate",
+    observed_as="rate",
     observed_axis="observed rate",
     trust="use the probabilities as they are",
     ratio="O/E",
@@ -148,19 +148,19 @@ CONFIDENCES = replace(
 """Confidences in the most likely of many classes."""
 
 
-def of_numbers(what: str, seen: str, ratio: str | None = None) -> Vocabulary:
+def of_numbers(what: str, observed_as: str, ratio: str | None = None) -> Vocabulary:
     """Forecasts in the units of the outcome."""
 
     def forecast_and_observed(forecast: float, observed: float) -> str:
         first, second = comparable_texts(forecast, observed)
-        return f"mean forecast {first}, observed {seen} {second}"
+        return f"mean forecast {first}, observed {observed_as} {second}"
 
     return Vocabulary(
         what=what,
-        between=f"forecast and observed {seen}",
+        between=f"forecast and observed {observed_as}",
         forecast="mean forecast",
-        observed=f"observed {seen}",
-        seen=seen,
+        observed=f"observed {observed_as}",
+        observed_as=observed_as,
         meaning=(
             "Across: the forecast. Up: what was observed. Perfect forecasts lie on the dashed "
             "line. "
@@ -179,7 +179,7 @@ def of_shares(what: str, where: str, *, intervals: bool = False) -> Vocabulary:
     found = Vocabulary(
         what=what,
         between="the share of outcomes that was promised and the share observed",
-        seen=where,
+        observed_as=where,
         observed_axis="share of outcomes",
         meaning=f"Across: the forecast. Up: how many outcomes lie {where} it. ",
         bias="promised - observed share",
@@ -195,7 +195,7 @@ def of_shares(what: str, where: str, *, intervals: bool = False) -> Vocabulary:
         forecasts="intervals",
         too_high="too wide",
         too_low="too narrow",
-        place="width",
+        ranges_of="width",
         axis="width of the interval",
         meaning="Across: how wide intervals are. Up: how many outcomes they hold. ",
         trust="use the intervals as they are",

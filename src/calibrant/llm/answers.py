@@ -80,12 +80,12 @@ def stated_sentence(column: str, names: Any) -> str:
     there = sorted({str(name) for name in names.tolist() if name is not None})
     without = sum(name is None for name in names.tolist())
     listed = ", ".join(there[:4]) + (f" and {len(there) - 4} more" if len(there) > 4 else "")
-    told = f"{column} as the log has it: {listed}"
-    return f"{told}; {count_text(without, 'answer')} without" if without else told
+    text = f"{column} as the log has it: {listed}"
+    return f"{text}; {count_text(without, 'answer')} without" if without else text
 
 
 GROUPS = ("model", "task", "prompt", "difficulty", "origin")
-# Share of wrong answers among those that are given, unless another is asked for.
+# Share of wrong answers among those that are given, unless another is requested.
 RISK = 0.05
 # Columns that only some logs have.
 FURTHER = ("prompt", "difficulty", "file")
@@ -170,12 +170,12 @@ class Answers:
     def with_difficulty(self) -> Answers:
         """Add the difficulty of questions, by how the other answers to them fared.
 
-        Answers of a log that tells it are returned as they are.
+        Answers of a log that states it are returned as they are.
         """
         if "difficulty" in self.columns:
             return self
-        names, told = by_the_others(self.columns["question"], self.correct)
-        found = (*self.found, told)
+        names, note = by_the_others(self.columns["question"], self.correct)
+        found = (*self.found, note)
         columns = {**self.columns, "difficulty": names}
         return replace(self, columns=columns, found=found, described={"answers": list(found)})
 
@@ -203,9 +203,9 @@ class Answers:
             connection.execute(f"copy ({query}) to {literal(str(draft))} (format parquet)")
 
     def as_source(self, roles: Roles, title: str | None = None) -> Source:
-        """Enter the door, with models and tasks as groups and questions as clusters by default."""
-        held_by = None if roles.by is None else roles.columns_by()
-        if held_by is not None and self.divided(held_by) is not self:
+        """Make a Source, with models and tasks as groups and questions as clusters by default."""
+        by_columns = None if roles.by is None else roles.columns_by()
+        if by_columns is not None and self.divided(by_columns) is not self:
             return self.with_difficulty().as_source(roles, title)
         by = self.by if roles.by is None else roles.columns_by()
         clusters = self.clusters if roles.clusters is None else str(roles.clusters)
@@ -213,12 +213,12 @@ class Answers:
             if name not in self.columns:
                 listed = ", ".join(self.columns)
                 raise InvalidForecastsError("answers have no such column", repr(name), listed)
-        held = replace(
+        array_roles = replace(
             roles,
             by={name: self.columns[name] for name in by} or None,
             clusters=None if clusters is None else numbered(self.columns[clusters])[0],
         )
-        source = read_source(self.correct, self.confidence, held, title=title or self.title)
+        source = read_source(self.correct, self.confidence, array_roles, title=title or self.title)
         models = self.columns["model"]
         return replace(
             source,
@@ -267,32 +267,32 @@ def assembled(
     difficulty = as_numbers(columns["difficulty"]) if "difficulty" in columns else None
     if difficulty is not None:
         columns["difficulty"] = difficulty
-    told = [*found, numbers, *chosen.sentences]
-    told += [
+    notes = [*found, numbers, *chosen.sentences]
+    notes += [
         stated_sentence(name, columns[name]) for name in ("prompt", "difficulty") if name in columns
     ]
     if ledger.copies:
-        told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
-    told += _names_told(unnamed, columns)
-    told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
-    told += _few_questions(columns)
-    return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
+        notes.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
+    notes += _name_notes(unnamed, columns)
+    notes += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
+    notes += _few_questions(columns)
+    return Answers(columns, tuple(notes), int((~known).sum()), title, {"answers": list(notes)})
 
 
 def numbered(column: Any) -> tuple[Indices, int]:
     """Return numbers for the names of a column, in their order, and how many there are."""
     values = column.tolist()
     names = sorted(set(values), key=lambda name: (name is None, str(name)))
-    number = {name: place for place, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     codes = np.fromiter((number[name] for name in values), dtype=np.intp, count=len(values))
     return codes, len(names)
 
 
-def _names_told(unnamed: int, columns: Mapping[str, Any]) -> list[str]:
+def _name_notes(unnamed: int, columns: Mapping[str, Any]) -> list[str]:
     """Say that rows have no id, and that names look like two spellings of one."""
-    told = []
+    notes = []
     if unnamed:
-        told.append(
+        notes.append(
             f"{count_text(unnamed, 'answer')} without an id of the question: each counts as a "
             "question of its own"
         )
@@ -303,8 +303,8 @@ def _names_told(unnamed: int, columns: Mapping[str, Any]) -> list[str]:
         for alike in spelled.values():
             if len(alike) > 1:
                 listed = " and ".join(map(repr, alike))
-                told.append(f"{column}s {listed} look like one, and are kept apart")
-    return told
+                notes.append(f"{column}s {listed} look like one, and are kept apart")
+    return notes
 
 
 def _spelling(name: str) -> str:
@@ -342,13 +342,13 @@ def _within_tasks(ledger: Ledger) -> Any:
         np.frombuffer(n.codes, dtype=np.int64) for n in (ledger.question, ledger.task)
     )
     count = len(ledger.question.names)
-    pairs, place = np.unique(task * count + question, return_inverse=True)
+    pairs, pair_index = np.unique(task * count + question, return_inverse=True)
     names, tasks = ledger.question.names, ledger.task.names
     named = [
         None if names[q] is None else f"{tasks[t]}: {names[q]}"
         for t, q in zip(*(part.tolist() for part in np.divmod(pairs, count)), strict=True)
     ]
-    return np.array(named, dtype=object)[place]
+    return np.array(named, dtype=object)[pair_index]
 
 
 def _what_is_there(columns: Mapping[str, Any]) -> str:
@@ -366,16 +366,16 @@ def _what_is_there(columns: Mapping[str, Any]) -> str:
 
 def _left_out(chosen: Choices, known: Any) -> list[str]:
     unscored = int(np.isnan(chosen.correct).sum())
-    unsaid = int((~known).sum()) - unscored
-    told = []
+    unstated = int((~known).sum()) - unscored
+    notes = []
     if unscored:
-        told.append(f"{count_text(unscored, 'answer')} without a score left out")
-    if unsaid:
-        told.append(f"{count_text(unsaid, 'answer')} without a confidence left out")
+        notes.append(f"{count_text(unscored, 'answer')} without a score left out")
+    if unstated:
+        notes.append(f"{count_text(unstated, 'answer')} without a confidence left out")
         right = chosen.correct[np.isnan(chosen.confidence) & ~np.isnan(chosen.correct)].mean()
         kept = chosen.correct[known].mean()
-        told[-1] += f" ({right:.0%} of them right, {kept:.0%} of the others)"
-    return told
+        notes[-1] += f" ({right:.0%} of them right, {kept:.0%} of the others)"
+    return notes
 
 
 def _repeated(columns: Mapping[str, Any]) -> list[str]:
@@ -384,7 +384,7 @@ def _repeated(columns: Mapping[str, Any]) -> list[str]:
     repeated = int((np.bincount(question) > 1).sum())
     if not repeated:
         return []
-    told = (
+    notes = (
         f"{thousands_text(repeated)} of {count_text(count, 'question')} answered more than "
         "once, across models or trials: questions are clusters"
     )
@@ -394,9 +394,9 @@ def _repeated(columns: Mapping[str, Any]) -> list[str]:
         key = key * names + code
     alike = question.size - np.unique(key).size
     if not alike:
-        return [told]
+        return [notes]
     twice = agreeing(alike, "row repeats", "rows repeat")
-    return [told, f"{alike} {twice} question, model and trial of another: kept as further trials"]
+    return [notes, f"{alike} {twice} question, model and trial of another: kept as further trials"]
 
 
 def _few_questions(columns: Mapping[str, Any]) -> list[str]:

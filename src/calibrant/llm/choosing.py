@@ -64,14 +64,14 @@ def choose(
     if scorer is not None and not found.judged:
         listed = ", ".join(map(repr, found.scored)) or "none"
         raise InvalidOptionError("@scorer must be one of the log", repr(scorer), f"it has {listed}")
-    unasked = found.unasked
+    left_aside = found.left_aside
     sentences = [_score_sentence(ledger, found.judged, found.unjudged)]
-    if unasked.any():
-        told = count_text(int(unasked.sum()), "row")
-        sentences.append(f"{told} of other scorers alone left aside")
+    if left_aside.any():
+        counted = count_text(int(left_aside.sum()), "row")
+        sentences.append(f"{counted} of other scorers alone left aside")
     unknown = _unknown_labels(ledger, found.judged)
     correct, marks = _right_or_wrong(found.correct, pass_mark, unknown)
-    found.origin[unasked] = None
+    found.origin[left_aside] = None
     chosen = Choices(found.confidence, correct, found.origin, [*sentences, *marks])
     _settle(ledger, chosen, found.used, scale, found.owner)
     listed = ", ".join(f"{ORIGINS[name]} ({count})" for name, count in found.used.items())
@@ -81,10 +81,10 @@ def choose(
         f"right ({count})"
         for by, count in found.owned.items()
     ]
-    if unasked.any():
-        _keep(chosen, np.flatnonzero(~unasked))
+    if left_aside.any():
+        _keep(chosen, np.flatnonzero(~left_aside))
     if "votes" in found.used:
-        _vote(ledger, chosen, asked=origin == "votes")
+        _vote(ledger, chosen, requested=origin == "votes")
     return chosen
 
 
@@ -99,7 +99,7 @@ class _Choosing:
         self.confidence, self.correct = np.full(size, np.nan), np.full(size, np.nan)
         self.origin = np.full(size, None, dtype=object)
         self.owner = np.full(size, -1)
-        self.unasked = np.zeros(size, dtype=bool)
+        self.left_aside = np.zeros(size, dtype=bool)
         self.used: Counter[str] = Counter()
         self.judged: Counter[str] = Counter()
         self.owned: Counter[str] = Counter()
@@ -122,7 +122,7 @@ class _Choosing:
         self.origin[rows] = taken
         if name is not None:
             self._score(rows, name, [other for other in scorers if other != name])
-        self.used[taken] += int((rows & ~self.unasked).sum())
+        self.used[taken] += int((rows & ~self.left_aside).sum())
 
     def _own(self, rows: Any, scorer: str | None, origin: str) -> None:
         """Take the statements of one owner, and note one that is another scorer."""
@@ -137,16 +137,18 @@ class _Choosing:
         self.judged[name] += int((~np.isnan(self.correct[rows])).sum())
         self.unjudged |= dict.fromkeys(others)
         if others:  # lines of other filters repeat the questions
-            beside = [self.scored[other][rows] for other in others]
-            self.unasked[rows] = np.isnan(self.correct[rows]) & ~np.isnan(beside).all(axis=0)
+            other_scores = [self.scored[other][rows] for other in others]
+            self.left_aside[rows] = np.isnan(self.correct[rows]) & ~np.isnan(other_scores).all(
+                axis=0
+            )
 
 
 def _present(ledger: Ledger) -> dict[str, Floats]:
     """Confidences by origin; those that are stated before their scale is settled."""
     size = ledger.size
     field = np.full(size, np.nan)
-    for said in ledger.stated.values():
-        field = np.where(np.isnan(field), said.column(size), field)
+    for statements in ledger.stated.values():
+        field = np.where(np.isnan(field), statements.column(size), field)
     found = {"field": field, "text": ledger.text.column(size)}
     numbers = (ledger.options, ledger.normalised, ledger.tokens, ledger.agreeing)
     for name, column in zip(list(ORIGINS)[2:], numbers, strict=True):
@@ -169,17 +171,17 @@ def _owns(owner: str | None, scorer: str | None) -> bool:
 def _settle(
     ledger: Ledger, chosen: Choices, used: Counter[str], scale: str | None, owner: Any
 ) -> None:
-    """Decide what bare numbers mean among the statements that count, and tell how they read."""
-    sets = [(said, owner == place) for place, said in enumerate(ledger.stated.values())]
+    """Decide what bare numbers mean among the statements that count, and report it."""
+    sets = [(statements, owner == index) for index, statements in enumerate(ledger.stated.values())]
     if "text" in used:
         sets.append((ledger.text, chosen.origin == "text"))
     chosen.confidence[owner >= 0] = np.nan  # the values of one owner alone count
-    for said, counts in sets:
-        counted = counts[said.rows] & (chosen.origin[said.rows] != None)  # noqa: E711  # of each
+    for statements, counts in sets:
+        counted = counts[statements.rows] & (chosen.origin[statements.rows] != None)  # noqa: E711  # of each
         if not counted.any():
             continue
-        stated = said.taken.settled(scale, counted)
-        chosen.confidence[said.rows[counted]] = stated.values
+        stated = statements.taken.settled(scale, counted)
+        chosen.confidence[statements.rows[counted]] = stated.values
         chosen.sentences += stated.sentences
     if "votes" in used and ledger.sampled:
         fewest = min(ledger.sampled)
@@ -222,12 +224,12 @@ def _scorer_of(present: list[str], wanted: str | None, prefix: str | None) -> st
 def _score_sentence(ledger: Ledger, judged: Counter[str], unjudged: dict[str, None]) -> str:
     if not judged:
         return "no answer was scored"
-    told = f"right or wrong by {', '.join(f'{n!r} ({c})' for n, c in judged.items())}"
+    text = f"right or wrong by {', '.join(f'{n!r} ({c})' for n, c in judged.items())}"
     labels = _labels(ledger, judged)
     if labels:
         listed = (f"{label!r} = {_meaning(label)} ({n})" for label, n in sorted(labels.items()))
-        told += f", {', '.join(listed)}"
-    return told + _also(unjudged, "scorer")
+        text += f", {', '.join(listed)}"
+    return text + _also(unjudged, "scorer")
 
 
 def _labels(ledger: Ledger, judged: Counter[str]) -> Counter[str]:
@@ -282,8 +284,8 @@ def _right_or_wrong(
             "@pass_mark is the least score that counts as right",
         )
     passed = np.where(known, (score >= pass_mark).astype(np.float64), np.nan)
-    told = f"scores of {pass_mark:g} or more counted as right ({int(np.nansum(passed))})"
-    return passed, [told]
+    sentence = f"scores of {pass_mark:g} or more counted as right ({int(np.nansum(passed))})"
+    return passed, [sentence]
 
 
 def _keep(chosen: Choices, rows: Any) -> None:
@@ -291,20 +293,20 @@ def _keep(chosen: Choices, rows: Any) -> None:
     chosen.rows = rows
 
 
-def _vote(ledger: Ledger, chosen: Choices, *, asked: bool) -> None:
+def _vote(ledger: Ledger, chosen: Choices, *, requested: bool) -> None:
     """Let trials vote where nothing else tells a confidence: one row a question is left.
 
     Answers without an id of the question belong to no question, and a single answer is no vote:
     they have no confidence.
     """
     rows = np.arange(ledger.size) if chosen.rows is None else chosen.rows
-    unsaid = (chosen.origin[rows] == "votes") & np.isnan(chosen.confidence)
-    if not unsaid.any():
+    unstated = (chosen.origin[rows] == "votes") & np.isnan(chosen.confidence)
+    if not unstated.any():
         return
     labels = (ledger.model, ledger.task, ledger.question, ledger.prompt)
     keys = np.stack([column.numbers(ledger.size)[rows] for column in labels], axis=1)
     named = keys[:, 2] >= 0
-    voting = unsaid & named
+    voting = unstated & named
     file = ledger.file.numbers(ledger.size)[rows][:, np.newaxis]
     within = np.concatenate([keys, file], axis=1)
     # Files that hold several answers to a question are runs; others may be a trial each.
@@ -312,38 +314,38 @@ def _vote(ledger: Ledger, chosen: Choices, *, asked: bool) -> None:
     keys = within if apart else keys
     voting[voting] = _repeated(keys[voting])
     if not voting.any():
-        raise _no_votes(ledger, named=bool(named[unsaid].any()), asked=asked)
+        raise _no_votes(ledger, named=bool(named[unstated].any()), requested=requested)
     answer = ledger.answer.column(ledger.size)[rows][voting]
     voted = count_votes(keys[voting], answer, chosen.correct[voting])
     confidence, kept = chosen.confidence.copy(), ~voting
-    places = np.flatnonzero(voting)[voted.rows]
-    confidence[places], kept[places] = voted.share, True
+    indices = np.flatnonzero(voting)[voted.rows]
+    confidence[indices], kept[indices] = voted.share, True
     chosen.confidence, chosen.correct = confidence[kept], chosen.correct[kept]
     chosen.rows = rows[kept]
     pooled = ["trial"] if apart else ["trial", "file"]
-    chosen.pooled = dict.fromkeys(pooled, np.isin(np.flatnonzero(kept), places))
+    chosen.pooled = dict.fromkeys(pooled, np.isin(np.flatnonzero(kept), indices))
     chosen.sentences += voted.sentences
 
 
 def _repeated(keys: Any) -> Any:
     """Which rows share their keys with another."""
-    _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    return count[place.reshape(-1)] > 1
+    _, index, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return count[index.reshape(-1)] > 1
 
 
-def _no_votes(ledger: Ledger, *, named: bool, asked: bool) -> CalibrantError:
+def _no_votes(ledger: Ledger, *, named: bool, requested: bool) -> CalibrantError:
     """Say why there is no confidence: nothing states one, and nobody can vote."""
-    examples = (said.taken.examples_text() for said in ledger.stated.values())
+    examples = (statements.taken.examples_text() for statements in ledger.stated.values())
     unread = ", ".join(filter(None, examples))
-    if unread and not asked:
+    if unread and not requested:
         return InvalidForecastsError("confidences must be numbers or statements", unread)
     lacking = "one answer a question" if named else "no id of the question"
-    if asked:
+    if requested:
         what, got = "votes need questions that were answered more than once", lacking
     else:
         what = "logs must hold a confidence"
         got = f"no field, no statement, no probabilities, and {lacking}"
         got += "" if named else ", without which answers cannot vote"
-    field = "confidence" if named and not asked else "question"
+    field = "confidence" if named and not requested else "question"
     hint = f"@fields={{{field!r}: ...}} names the field of plain lines"
     return InvalidForecastsError(what, got, hint)

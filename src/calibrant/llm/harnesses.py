@@ -63,13 +63,13 @@ def _inspect_sample(about: Object, sample: Object) -> Answer:
         else:
             values |= {f"{scorer}.{k}": v for k, v in parts.items() if k != CONFIDENCE}
         answer = score.get("answer") if answer is None else answer
-        for place in (score.get("metadata"), parts):
-            if isinstance(place, dict) and CONFIDENCE in place:
-                stated_by.setdefault(scorer, place[CONFIDENCE])
+        for part_of_sample in (score.get("metadata"), parts):
+            if isinstance(part_of_sample, dict) and CONFIDENCE in part_of_sample:
+                stated_by.setdefault(scorer, part_of_sample[CONFIDENCE])
     stated: object = ...
-    for place in (sample.get("store"), sample.get("metadata")):
-        if stated is ... and isinstance(place, dict) and CONFIDENCE in place:
-            stated = place[CONFIDENCE]
+    for part_of_sample in (sample.get("store"), sample.get("metadata")):
+        if stated is ... and isinstance(part_of_sample, dict) and CONFIDENCE in part_of_sample:
+            stated = part_of_sample[CONFIDENCE]
     text = output.get("completion")
     options, tokens = _token_probabilities(output)
     return Answer(
@@ -111,10 +111,10 @@ def _token_probabilities(output: Object) -> tuple[list[float] | None, float | No
 
 def lm_eval_lines(path: str, lines: Pieces) -> Iterator[Answer]:
     """Read samples of lm-evaluation-harness; the model stands in the results beside them."""
-    place = Path(path)
-    model = _lm_eval_model(place)
-    found = re.match(r"samples_(.+)_\d{4}-\d{2}-\d{2}T", place.name)
-    task = found[1] if found else place.name.split(".")[0]
+    file = Path(path)
+    model = _lm_eval_model(file)
+    found = re.match(r"samples_(.+)_\d{4}-\d{2}-\d{2}T", file.name)
+    task = found[1] if found else file.name.split(".")[0]
     return lines.rows(_lm_eval_line(model, task, line) for line in lines)
 
 
@@ -135,9 +135,9 @@ def _lm_eval_line(model: str, task: str, line: Object) -> Answer:
     return row
 
 
-def _texts(given: object) -> list[Any]:
+def _texts(value: object) -> list[Any]:
     """Answers that one request sampled; some tasks keep no list of one."""
-    return given if isinstance(given, list) else [given]
+    return value if isinstance(value, list) else [value]
 
 
 def _are_likelihoods(filtered: list[Any]) -> bool:
@@ -163,23 +163,23 @@ def _set_options(row: Answer, line: Object, values: list[float]) -> None:
 
 def _choices(line: Object) -> list[str]:
     """Texts of the options, which early releases list in pairs with their context."""
-    asked = line.get("arguments")
-    if isinstance(asked, list):
-        pairs = [pair for pair in asked if isinstance(pair, list) and len(pair) == 2]
+    arguments = line.get("arguments")
+    if isinstance(arguments, list):
+        pairs = [pair for pair in arguments if isinstance(pair, list) and len(pair) == 2]
         return [str(option).strip() for _, option in pairs]
     requests = part(line, "arguments").values()
     return [str(one.get("arg_1", "")).strip() for one in requests if isinstance(one, dict)]
 
 
-def _lm_eval_model(place: Path) -> str:
-    for path in sorted(place.parent.glob("results*.json"), reverse=True):
+def _lm_eval_model(file: Path) -> str:
+    for path in sorted(file.parent.glob("results*.json"), reverse=True):
         try:
             results = json.loads(path.read_bytes())
         except (ValueError, RecursionError):
             continue
         if isinstance(results, dict) and results.get("model_name"):
             return str(results["model_name"])
-    return place.parent.name
+    return file.parent.name
 
 
 def _require(line: Object, fields: tuple[str, ...]) -> None:
@@ -212,8 +212,8 @@ def _openai_events(lines: Pieces) -> Iterator[Answer]:
         key = object() if sample is None else str(sample)  # without an id nothing belongs together
         if kind == "sampling":
             data = part(line, "data")
-            said = data.get("sampled") or data.get("completion")
-            texts[key] = said[0] if isinstance(said, list) and said else said
+            sampled = data.get("sampled") or data.get("completion")
+            texts[key] = sampled[0] if isinstance(sampled, list) and sampled else sampled
         elif kind in {"match", "metrics"}:
             data = part(line, "data")
             scores = {k: v for k, v in data.items() if k in {"correct", "score", "accuracy"}}
@@ -249,8 +249,8 @@ def helm_states(log: Object | None, states: Pieces) -> Iterator[Answer]:
 def _helm_state(model: object, task: object, state: Object) -> Answer:
     _require(state, ("instance",))
     instance, result = part(state, "instance"), part(state, "result")
-    said = (objects(result, "completions") or [{}])[0]
-    text = str(said.get("text", "")).strip()
+    completion = (objects(result, "completions") or [{}])[0]
+    text = str(completion.get("text", "")).strip()
     mapped = part(state, "output_mapping").get(text, text)
     right = [
         normalised(part(reference, "output").get("text"))
@@ -258,7 +258,7 @@ def _helm_state(model: object, task: object, state: Object) -> Answer:
         if "correct" in items(reference, "tags")
     ]
     score = normalised(mapped) in right if right else None
-    chance = said.get("logprob")
+    chance = completion.get("logprob")
     return Answer(
         instance.get("id"),
         model or part(state, "request").get("model"),
@@ -267,7 +267,7 @@ def _helm_state(model: object, task: object, state: Object) -> Answer:
         mapped,
         {"matches a correct reference": score},
         ...,
-        text=said.get("text"),
+        text=completion.get("text"),
         tokens=None if chance is None else number(chance, "logprob"),
     )
 
@@ -311,23 +311,23 @@ MAY_BE_CORRECT = (
 FIRST_OF = {"question", "answer"}
 
 
-def _first_of(meaning: str, *places: object) -> object:
-    """Find what means something in the first place that has it."""
-    for place in places:
-        if isinstance(place, dict):
+def _first_of(meaning: str, *sources: object) -> object:
+    """Find a field by its meaning in the first source that has it."""
+    for source in sources:
+        if isinstance(source, dict):
             for name in FIELDS[meaning]:
-                if place.get(name) is not None:
-                    return place[name]
+                if source.get(name) is not None:
+                    return source[name]
     return None
 
 
-def choose_fields(present: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+def choose_fields(present: Iterable[str], named: Mapping[str, str]) -> dict[str, str]:
     """Say which field of plain lines means what; more than one candidate is refused."""
     names = set(present)
-    chosen = dict(given)
+    chosen = dict(named)
     for meaning, candidates in FIELDS.items():
-        found = [name for name in candidates if name in names and name not in given.values()]
-        if meaning in given or not found:
+        found = [name for name in candidates if name in names and name not in named.values()]
+        if meaning in named or not found:
             continue
         if len(found) > 1 and meaning not in FIRST_OF:
             raise InvalidForecastsError(
@@ -368,16 +368,16 @@ def _plain_answers(lines: Pieces, fields: Mapping[str, str]) -> Iterator[Answer]
         get = line.get
         if correct not in line or (confidence is not None and confidence not in line):
             _refuse_other_names(line, fields)
-        said = get(answer) if answer is not None else None
+        value = get(answer) if answer is not None else None
         yield Answer(
             get(question) if question is not None else None,
             get(model) if model is not None else None,
             get(task) if task is not None else None,
             get(trial) if trial is not None else None,
-            said,
+            value,
             {correct: get(correct)},
             get(confidence) if confidence is not None else ...,
-            text=said if confidence is None else None,
+            text=value if confidence is None else None,
             prompt=get(prompt) if prompt is not None else None,
             difficulty=get(difficulty) if difficulty is not None else None,
         )

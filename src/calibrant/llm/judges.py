@@ -105,28 +105,28 @@ def judged_rate(
 
     check_share("confidence", confidence)
     refuse_other_labels(label=label, score=score, clusters=clusters)
-    given = read_column(score, "score")
-    scores = as_floats(given, "score")
+    raw_scores = read_column(score, "score")
+    scores = as_floats(raw_scores, "score")
     labels = _labels(label, scores.size)
     if np.isnan(scores).any() or scores.min(initial=0) < 0 or scores.max(initial=0) > 1:
         raise InvalidForecastsError("@score must lie between 0 and 1", "values that do not")
-    seen = ~np.isnan(labels)
-    count, rest = int(seen.sum()), int((~seen).sum())
+    labelled = ~np.isnan(labels)
+    count, rest = int(labelled.sum()), int((~labelled).sum())
     if count < FEWEST_LABELS:
         raise InferenceRefusedError(
             f"an interval needs at least {FEWEST_LABELS} labels of people", f"{count}"
         )
-    y, f, g = labels[seen], scores[seen], scores[~seen]
+    y, f, g = labels[labelled], scores[labelled], scores[~labelled]
     trust = _trust(y, f, count, rest)
     residual = y - trust * f
     rate = float(residual.mean() + (trust * g.mean() if rest else trust * f.mean()))
     parts = np.zeros(scores.size)
-    parts[seen] = (residual - residual.mean()) / count
+    parts[labelled] = (residual - residual.mean()) / count
     if rest:
-        parts[~seen] = trust * (g - g.mean()) / rest
+        parts[~labelled] = trust * (g - g.mean()) / rest
     else:
-        parts[seen] = (y - y.mean()) / count
-    variance, freedom = _variance(parts, seen, clusters)
+        parts[labelled] = (y - y.mean()) / count
+    variance, freedom = _variance(parts, labelled, clusters)
     quantile = float(stdtrit(freedom, (1 + confidence) / 2))
     alike = max(variance / float(parts @ parts), 1.0) if parts.any() else 1.0
     low, high = _ends(rate, variance, float(y.mean()), alike / count, quantile)
@@ -152,11 +152,11 @@ def _ends(
     where that is larger than theirs: few events of a kind hide the spread. Without a judge this is
     Wilson's interval.
     """
-    reach = quantile * np.sqrt(variance)
-    ends = [rate - reach, rate + reach]
+    half_width = quantile * np.sqrt(variance)
+    ends = [rate - half_width, rate + half_width]
     own, factor = labelled * (1 - labelled), quantile**2 * unit
     middle = (rate + factor / 2) / (1 + factor)
-    square = (rate**2 - reach**2 + factor * own) / (1 + factor)
+    square = (rate**2 - half_width**2 + factor * own) / (1 + factor)
     if middle**2 > square:
         root = np.sqrt(middle**2 - square)
         ends += [end for end in (middle - root, middle + root) if end * (1 - end) > own]
@@ -182,15 +182,15 @@ def _trust(y: Floats, f: Floats, count: int, rest: int) -> float:
     return float(np.clip(slope / (1 + count / rest), 0.0, 1.0))
 
 
-def _variance(parts: Floats, seen: Any, clusters: object) -> tuple[float, float]:
+def _variance(parts: Floats, labelled: Any, clusters: object) -> tuple[float, float]:
     """Variance of the sum of centred parts, and degrees of freedom."""
-    count = int(seen.sum())
+    count = int(labelled.sum())
     if clusters is None:
         return float(parts @ parts) * count / (count - 1), count - 1.0
     labels = read_column(clusters, "clusters", parts.size)
     _, code = np.unique(np.asarray(labels).astype(str), return_inverse=True)
     sums = np.bincount(code, parts)
-    share = np.bincount(code[seen], minlength=sums.size) / count
+    share = np.bincount(code[labelled], minlength=sums.size) / count
     effective = 1 / float(share @ share)
     if effective < 2:
         raise InferenceRefusedError("labels must come from at least two clusters", "about one")

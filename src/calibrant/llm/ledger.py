@@ -68,24 +68,24 @@ class Names:
         self.codes = array("q")
         self._numbers: dict[object, int] = {}
 
-    def add(self, given: object) -> None:
+    def add(self, value: object) -> None:
         """Add a row."""
         try:
             # Most are known already. Of other types, 1 and True would be one.
-            code = self._numbers[given] if given.__class__ is str or given is None else -1
+            code = self._numbers[value] if value.__class__ is str or value is None else -1
         except KeyError:
             code = -1
         if code < 0:
-            name = None if given is None or given == "" else _label(given)
+            name = None if value is None or value == "" else _label(value)
             code = self._numbers.setdefault(name, len(self._numbers))
         self.codes.append(code)
 
-    def put(self, row: int, given: object) -> None:
+    def put(self, row: int, value: object) -> None:
         """Add a row, the last one so far, where those before it may have none."""
         missing = row - len(self.codes)
         if missing:
             self.codes.extend([self._numbers.setdefault(None, len(self._numbers))] * missing)
-        self.add(given)
+        self.add(value)
 
     @property
     def names(self) -> list[str | None]:
@@ -128,22 +128,22 @@ class Numbers:
         return found
 
 
-class Said:
+class RowStatements:
     """Statements of some rows."""
 
     def __init__(self, words: Mapping[str, float] | None) -> None:
         self.taken = Statements(words)
         self._rows = array("q")
 
-    def add_field(self, row: int, given: object) -> None:
+    def add_field(self, row: int, value: object) -> None:
         """Take what stands in a field of a row."""
         self._rows.append(row)
-        self.taken.add_field(given)
+        self.taken.add_field(value)
 
-    def add_text(self, row: int, given: object) -> None:
+    def add_text(self, row: int, value: object) -> None:
         """Take the answer of a row."""
         self._rows.append(row)
-        self.taken.add_text(given)
+        self.taken.add_text(value)
 
     @property
     def rows(self) -> Any:
@@ -168,9 +168,9 @@ class Ledger:
         self.reading: str | None = None
         """Name of the file that is read, where there are several."""
         self._words = words
-        self.stated: dict[str | None, Said] = {}
+        self.stated: dict[str | None, RowStatements] = {}
         """What stands in fields: of answers, and of scorers by their names."""
-        self.text = Said(words)
+        self.text = RowStatements(words)
         self.options, self.normalised = Numbers(), Numbers()
         self.tokens, self.agreeing = Numbers(), Numbers()
         self.sampled: Counter[int] = Counter()
@@ -186,76 +186,76 @@ class Ledger:
                 self.copies += 1
                 return
             self._seen.add(_label(row.identity))
-        place = self.size
+        index = self.size
         self.question.add(row.question)
         self.model.add(row.model)
         self.task.add(row.task)
         if row.trial is not None:
-            self.trial.put(place, row.trial)
+            self.trial.put(index, row.trial)
         if row.answer is not None:
-            self.answer.put(place, row.answer)
+            self.answer.put(index, row.answer)
         if not (row.prompt is row.difficulty is self.reading is None):
-            self._add_further(place, row)
-        self._add_statements(place, row)
+            self._add_further(index, row)
+        self._add_statements(index, row)
         if row.options is not None or row.tokens is not None or row.samples is not None:
-            self._add_probabilities(place, row)
-        for scorer, given in row.scores.items():
-            self.scores.setdefault(scorer, Numbers()).put(place, self._score(scorer, given))
+            self._add_probabilities(index, row)
+        for scorer, value in row.scores.items():
+            self.scores.setdefault(scorer, Numbers()).put(index, self._score(scorer, value))
         self.size += 1
 
-    def _add_statements(self, place: int, row: Answer) -> None:
+    def _add_statements(self, index: int, row: Answer) -> None:
         """Take what is stated in fields and in the text."""
         if row.stated is not ...:
-            self._said_by(None).add_field(place, row.stated)
-        for scorer, given in row.stated_by.items():
-            self._said_by(scorer).add_field(place, given)
+            self._statements_of(None).add_field(index, row.stated)
+        for scorer, value in row.stated_by.items():
+            self._statements_of(scorer).add_field(index, value)
         if row.text is not None:
-            self.text.add_text(place, row.text)
+            self.text.add_text(index, row.text)
 
-    def _said_by(self, owner: str | None) -> Said:
+    def _statements_of(self, owner: str | None) -> RowStatements:
         if owner not in self.stated:
-            self.stated[owner] = Said(self._words)
+            self.stated[owner] = RowStatements(self._words)
         return self.stated[owner]
 
-    def _add_further(self, place: int, row: Answer) -> None:
+    def _add_further(self, index: int, row: Answer) -> None:
         """Take labels that few logs have."""
         if row.prompt is not None:
-            self.prompt.put(place, row.prompt)
+            self.prompt.put(index, row.prompt)
         if row.difficulty is not None:
-            self.difficulty.put(place, row.difficulty)
+            self.difficulty.put(index, row.difficulty)
         if self.reading is not None:
-            self.file.put(place, self.reading)
+            self.file.put(index, self.reading)
 
-    def _add_probabilities(self, place: int, row: Answer) -> None:
+    def _add_probabilities(self, index: int, row: Answer) -> None:
         """Take what the model computed rather than stated."""
         if row.options is not None:
-            self.options.put(place, largest_share(row.options))
+            self.options.put(index, largest_share(row.options))
             if row.answer_per_letter is not None:
-                self.answer_per_letter.put(place, row.answer_per_letter)
+                self.answer_per_letter.put(index, row.answer_per_letter)
             if row.lengths is not None:
                 per_letter = [v / max(n, 1) for v, n in zip(row.options, row.lengths, strict=True)]
-                self.normalised.put(place, largest_share(per_letter))
+                self.normalised.put(index, largest_share(per_letter))
         if row.tokens is not None:
-            self.tokens.put(place, exp(min(row.tokens, 0.0)))
+            self.tokens.put(index, exp(min(row.tokens, 0.0)))
         if row.samples is not None and len(row.samples) > 1:
             first, *_ = same = [normalised(sample) for sample in row.samples]
-            self.agreeing.put(place, same.count(first) / len(same))
+            self.agreeing.put(index, same.count(first) / len(same))
             self.sampled[len(same)] += 1
 
-    def _score(self, scorer: str, given: object) -> float:
+    def _score(self, scorer: str, raw: object) -> float:
         """Read a score; what is neither a number nor a label of the table is missing."""
-        if isinstance(given, bool | int | float):
-            return as_float(given)
-        if not isinstance(given, str):
+        if isinstance(raw, bool | int | float):
+            return as_float(raw)
+        if not isinstance(raw, str):
             return np.nan
-        word = given.strip().casefold()
+        word = raw.strip().casefold()
         value = LABELS.get(word)
         if value is None:
             try:
                 return float(word)
             except ValueError:
                 value = np.nan
-        self.labels[scorer, given.strip()[:LONGEST_LABEL]] += 1
+        self.labels[scorer, raw.strip()[:LONGEST_LABEL]] += 1
         return value
 
 
@@ -285,12 +285,12 @@ def normalised(answer: object) -> str:
     return " ".join(text.split()).strip(" .,;:!?\"'*`()[]")
 
 
-def _label(given: object) -> str:
+def _label(value: object) -> str:
     """Name a value; 1.0, which a frame writes for a number beside missing ones, is 1."""
-    if isinstance(given, float) and given.is_integer():
-        given = int(given)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     # Halves of characters, which JSON may hold, are nothing that can be printed or stored.
-    text = str(given).encode("utf-8", "backslashreplace").decode()
+    text = str(value).encode("utf-8", "backslashreplace").decode()
     if len(text) <= LONGEST_LABEL:
         return text
     digest = blake2b(text.encode(), digest_size=8).hexdigest()

@@ -40,8 +40,8 @@ def opened_text(path: str) -> IO[bytes]:
 class TooDeepError(InvalidForecastsError):
     """JSON that no program here can read, whatever kind of file it is."""
 
-    def __init__(self, place: str) -> None:
-        super().__init__("JSON must not be nested so deeply that it cannot be read", place)
+    def __init__(self, location: str) -> None:
+        super().__init__("JSON must not be nested so deeply that it cannot be read", location)
 
 
 class MisshapenError(InvalidForecastsError):
@@ -70,12 +70,12 @@ class Pieces:
             self._at = at
             if type(found) is not dict:
                 raise InvalidForecastsError(
-                    f"each {self._noun} must be an object of JSON", self.place
+                    f"each {self._noun} must be an object of JSON", self.location
                 )
             yield found
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the last piece stands."""
         return f"{self._noun} {self._at} of {self._name}"
 
@@ -85,10 +85,10 @@ class Pieces:
             yield from read
         except MisshapenError as error:
             raise InvalidForecastsError(
-                error.texts[0], f"{self.place} {error.got}", error.texts[2]
+                error.texts[0], f"{self.location} {error.got}", error.texts[2]
             ) from error
         except RecursionError as error:
-            raise TooDeepError(self.place) from error
+            raise TooDeepError(self.location) from error
 
 
 def part(whole: Object, name: str) -> Object:
@@ -115,14 +115,14 @@ def objects(whole: Object, name: str) -> list[Object]:
     return found
 
 
-def number(given: object, name: str) -> float:
+def number(value: object, name: str) -> float:
     """Read a number, which may be written as text."""
     try:
-        if type(given) is not bool:
-            return float(given)  # type: ignore[arg-type]
+        if type(value) is not bool:
+            return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         pass
-    raise _misshapen(name, "a number", given)
+    raise _misshapen(name, "a number", value)
 
 
 def _misshapen(name: str, what: str, got: object) -> MisshapenError:
@@ -142,15 +142,15 @@ def _lines(path: str) -> Iterator[tuple[int, Any]]:
         texts: Iterator[Any] = (text for _, text in _unpacked([path], "newline_delimited"))
     else:
         texts = _raw_lines(path)
-    for number, given in enumerate(texts, 1):
-        line = given.strip()
+    for number, raw in enumerate(texts, 1):
+        line = raw.strip()
         if not line:
             continue
         try:
             text = line if isinstance(line, str) else str(line, "utf-8")
             found, end = decode(text)
         except ValueError as error:
-            cut = "\n" not in given if isinstance(given, str) else b"\n" not in given
+            cut = "\n" not in raw if isinstance(raw, str) else b"\n" not in raw
             raise _bad_line(number, name, error, cut_off=cut) from error
         except RecursionError as error:
             raise TooDeepError(f"line {number} of {name}") from error
@@ -232,8 +232,8 @@ class Archive:
         if others:
             with tempfile.TemporaryDirectory() as folder:
                 files = [self._copied(name, Path(folder), at) for at, name in enumerate(others)]
-                for place, text in _unpacked(files, "unstructured"):
-                    name = others[int(Path(place).name.split(".")[0])]
+                for location, text in _unpacked(files, "unstructured"):
+                    name = others[int(Path(location).name.split(".")[0])]
                     yield name, self._parsed(text, name)
 
     def _bytes(self, packed: zipfile.ZipFile, name: str) -> bytes:
@@ -261,13 +261,13 @@ class Archive:
         return str(target)
 
     def _parsed(self, text: bytes | str, name: str) -> Any:
-        place = f"{name} of {Path(self.path).name}"
+        location = f"{name} of {Path(self.path).name}"
         try:
             return json.loads(text)
         except ValueError as error:
-            raise InvalidForecastsError("the log must hold JSON", f"{place}: {error}") from error
+            raise InvalidForecastsError("the log must hold JSON", f"{location}: {error}") from error
         except RecursionError as error:
-            raise TooDeepError(place) from error
+            raise TooDeepError(location) from error
 
 
 def _unpacked(files: Sequence[str], kind: str) -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ def read(
         Where the confidence comes from: a field that states it; the text of the answer; the softmax
         over the log-probabilities of the options, as they are or per letter; the probability of
         the answer's tokens; the share of sampled answers that agree. By default the first of these
-        that a task has. What else there is, is told.
+        that a task has. What else there is, is reported.
     scorer : str, optional
         Whose score says whether an answer was right; by default the first of each task.
     pass_mark : float, optional
@@ -95,7 +95,7 @@ def read(
         for name in (name for name in files.names if name not in copies):
             ledger.reading = labels[name] if len(files.names) > 1 else None
             try:
-                kind, rows, told = _opened(name, fields or {})
+                kind, rows, remarks = _opened(name, fields or {})
                 for row in rows:
                     ledger.add(row)
             except MisshapenError as error:  # of the head of a log
@@ -103,7 +103,7 @@ def read(
                     error.texts[0], f"{labels[name]} {error.got}"
                 ) from error
             kinds.setdefault(kind, []).append(Path(name).name)
-            notes += [note for note in told if note not in notes]
+            notes += [note for note in remarks if note not in notes]
     if fields and PLAIN not in kinds:
         raise InvalidOptionError(
             "@fields are for plain lines", f"{shown(dict(fields))} with {' and '.join(kinds)}"
@@ -118,7 +118,7 @@ def read(
         scorer=scorer,
         pass_mark=pass_mark,
         scale=scale,
-        title=", ".join(Path(f).name for f in files.given),
+        title=", ".join(Path(f).name for f in files.requested),
     )
 
 
@@ -144,15 +144,17 @@ def _copies(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def are_logs(names: tuple[str, ...], prediction: str, outcome: str, *, asked: bool = False) -> bool:
+def are_logs(
+    names: tuple[str, ...], prediction: str, outcome: str, *, requested: bool = False
+) -> bool:
     """Whether files are logs, rather than tables that hold a prediction and an outcome.
 
-    Where options of logs are `asked` for, JSON lines without these two columns are a log.
+    Where options of logs are `requested`, JSON lines without these two columns are a log.
     """
-    return any(_is_log(name, prediction, outcome, asked=asked) for name in names)
+    return any(_is_log(name, prediction, outcome, requested=requested) for name in names)
 
 
-def _is_log(name: str, prediction: str, outcome: str, *, asked: bool) -> bool:
+def _is_log(name: str, prediction: str, outcome: str, *, requested: bool) -> bool:
     plain = name.removesuffix(".gz").removesuffix(".zst")
     if is_zip(name):
         return True
@@ -165,7 +167,7 @@ def _is_log(name: str, prediction: str, outcome: str, *, asked: bool) -> bool:
         return True
     if prediction in first and outcome in first:
         return _holds_statements(name, prediction)
-    return asked or _looks_plain(first)
+    return requested or _looks_plain(first)
 
 
 def _is_harness_document(name: str) -> bool:
@@ -234,12 +236,12 @@ def _opened_document(
     if isinstance(found, dict) and "request_states" in found:
         return "HELM log", harnesses.helm_document(found, Path(name).name), []
     if isinstance(found, list) and found and isinstance(found[0], dict):
-        chosen, told = _plain_fields(found[0], fields, name)
+        chosen, remarks = _plain_fields(found[0], fields, name)
         rows = Pieces(enumerate(found, 1), Path(name).name, "item")
-        return PLAIN, harnesses.plain_lines(rows, chosen), told
+        return PLAIN, harnesses.plain_lines(rows, chosen), remarks
     if isinstance(found, dict) and {"results", "configs"} <= set(found):
-        told = [f"{Path(name).name} holds results without samples: left out"]
-        return "results file", iter(()), told
+        remarks = [f"{Path(name).name} holds results without samples: left out"]
+        return "results file", iter(()), remarks
     raise InvalidForecastsError(
         "a log must be one of inspect_ai, lm-evaluation-harness, HELM or OpenAI evals, or lines "
         "with a confidence and whether it was right",
@@ -253,8 +255,8 @@ def _opened_plain(
     present = dict(first)
     for _, line in zip(range(LOOKED_AT), lines_of(name), strict=False):
         present |= line
-    chosen, told = _plain_fields(present, fields, name)
-    return PLAIN, harnesses.plain_lines(lines_of(name), chosen), told
+    chosen, remarks = _plain_fields(present, fields, name)
+    return PLAIN, harnesses.plain_lines(lines_of(name), chosen), remarks
 
 
 def _plain_fields(

@@ -56,34 +56,34 @@ class Statements:
         self.examples: dict[Form, dict[str, None]] = {}
         self._kept: dict[tuple[bool, type, object], Statement] = {}
 
-    def add_field(self, given: object) -> bool:
+    def add_field(self, value: object) -> bool:
         """Take what stands in a field for the confidence; say whether it has a value."""
-        return self._add(given, in_text=False)
+        return self._add(value, in_text=False)
 
-    def add_text(self, given: object) -> bool:
+    def add_text(self, value: object) -> bool:
         """Take an answer in which the confidence may be stated."""
-        return self._add(given, in_text=True)
+        return self._add(value, in_text=True)
 
-    def _add(self, given: object, *, in_text: bool) -> bool:
-        plain = isinstance(given, str | int | float) and not isinstance(given, bool)
-        key = (in_text, type(given), given)
+    def _add(self, value: object, *, in_text: bool) -> bool:
+        plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+        key = (in_text, type(value), value)
         found = self._kept.get(key) if plain else None
         if found is None:
-            found = self.wording.text(given) if in_text else self.wording.field(given)
-            if plain and len(self._kept) < MOST_KEPT and len(str(given)) < 100:
+            found = self.wording.text(value) if in_text else self.wording.field(value)
+            if plain and len(self._kept) < MOST_KEPT and len(str(value)) < 100:
                 self._kept[key] = found
             if not found.form.is_known and found.form is not Form.ABSENT:
-                self._keep_example(found.form, given)
+                self._keep_example(found.form, value)
         if found.word:
             self.words[found.word] += 1
         self.values.append(found.value)
         self.forms.append(found.form)
         return found.form.is_known
 
-    def _keep_example(self, form: Form, given: object) -> None:
+    def _keep_example(self, form: Form, value: object) -> None:
         kept = self.examples.setdefault(form, {})
         if len(kept) < MOST_EXAMPLES:
-            text = visible(str(given))
+            text = visible(str(value))
             kept[text if len(text) <= 40 else f"{text[:37]}..."] = None
 
     def examples_text(self) -> str:
@@ -110,13 +110,13 @@ class Statements:
         values = np.frombuffer(self.values, dtype=np.float64)[rows].copy()
         forms = np.frombuffer(self.forms, dtype=np.int8)[rows]
         bare = forms == Form.NUMBER
-        told = _rescale(values, bare, scale)
+        remarks = _rescale(values, bare, scale)
         counts = {
             form.phrase: int(count)
             for form, count in zip(Form, np.bincount(forms, minlength=len(Form)), strict=True)
             if count
         }
-        sentences = [_how_written(counts), *told, *self._word_sentences()]
+        sentences = [_how_written(counts), *remarks, *self._word_sentences()]
         sentences += self._unread(counts, forms.size, absent=absent)
         return StatedConfidences(values, counts, tuple(filter(None, sentences)))
 
@@ -140,8 +140,10 @@ class Statements:
         if not reasons:
             return []
         missing = sum(count for phrase, count in counts.items() if phrase in _UNKNOWN)
-        told = f"{missing} of {count_text(size, 'confidence')} could not be read and are missing"
-        return [f"{told}: {'; '.join(reasons)}"]
+        sentence = (
+            f"{missing} of {count_text(size, 'confidence')} could not be read and are missing"
+        )
+        return [f"{sentence}: {'; '.join(reasons)}"]
 
 
 _UNKNOWN = {form.phrase for form in Form if not form.is_known}
@@ -235,8 +237,8 @@ def _rescale(values: Floats, bare: Any, scale: str | None) -> list[str]:
         )
     if scale in {None, "unit"}:
         values[bare & (values > 1)] = np.nan
-        told = f"bare numbers were read as probabilities ({numbers.size}){_certain(numbers)}"
-        return [f"{told}; {above.size} above 1 are missing" if above.size else told]
+        sentence = f"bare numbers were read as probabilities ({numbers.size}){_certain(numbers)}"
+        return [f"{sentence}; {above.size} above 1 are missing" if above.size else sentence]
     divided = bare if scale == "percent" else bare & (values > 1)
     values[divided] /= 100
     if scale == "percent":

@@ -58,23 +58,25 @@ class ModelComparison:
             found.measure, f"has a smaller {name}"
         )
         if found.high < 0:
-            told = f"{second} {better} than {first}"
+            result = f"{second} {better} than {first}"
         elif found.low > 0:
-            told = f"{first} {better} than {second}"
+            result = f"{first} {better} than {second}"
         elif found.margin is not None and found.equivalent:
-            told = f"{first} and {second} differ by less than {found.margin:g}"
+            result = f"{first} and {second} differ by less than {found.margin:g}"
         else:
-            tells = agreeing(self.questions, "does", "do")
-            told = f"{count_text(self.questions, 'question')} {tells} not tell which {better}"
+            verb = agreeing(self.questions, "does", "do")
+            result = f"{count_text(self.questions, 'question')} {verb} not tell which {better}"
         sure = f"with {percent_text(found.confidence)} confidence"
         if found.measure == ERROR_RATE:
             right = [percent_text(1 - error) for error in (found.first, found.second)]
             ends = f"between {-100 * found.high:+.1f} and {-100 * found.low:+.1f} points {sure}"
             points = f"{-100 * found.difference:+.1f} points"
-            return f"{told}: {first} {right[0]}, {second} {right[1]}, difference {points} ({ends})."
+            return (
+                f"{result}: {first} {right[0]}, {second} {right[1]}, difference {points} ({ends})."
+            )
         values = f"{name} {found.first:.4f} of {first} and {found.second:.4f} of {second}"
         ends = f"between {found.low:+.4f} and {found.high:+.4f} {sure}"
-        return f"{told}: {values}, difference {found.difference:+.4f} ({ends})."
+        return f"{result}: {values}, difference {found.difference:+.4f} ({ends})."
 
 
 def compare_models(
@@ -146,9 +148,9 @@ def compare_models(
     """
     names = _names(answers, first, second, between)
     column = answers.columns[between]
-    sides = [np.asarray(column == name) for name in names]
+    masks = [np.asarray(column == name) for name in names]
     question = answers.columns["question"]
-    shared = np.intersect1d(*(question[side].astype(str) for side in sides))
+    shared = np.intersect1d(*(question[mask].astype(str) for mask in masks))
     if shared.size < 2:
         raise InvalidForecastsError(
             f"{names[0]} and {names[1]} must have answered the same questions",
@@ -156,7 +158,7 @@ def compare_models(
             "questions are known by their ids: name the field, @fields={'question': ...}",
         )
     both = np.isin(question.astype(str), shared)
-    kept = [side & both for side in sides]
+    kept = [mask & both for mask in masks]
     rng = as_generator(rng)
     found = tuple(
         compare_on_units(
@@ -171,7 +173,7 @@ def compare_models(
         )
         for measure in measures
     )
-    notes = _notes(answers, names, sides, kept, int(shared.size))
+    notes = _notes(answers, names, masks, kept, int(shared.size))
     if len(found) > 1:
         notes.append(f"each statement by itself holds with {percent_text(confidence)} confidence")
     return ModelComparison(*names, found, int(shared.size), tuple(notes))
@@ -204,26 +206,26 @@ def _names(
     return first, second
 
 
-def _pair(values: Any, sides: list[Flags]) -> tuple[Any, Any]:
-    return values[sides[0]], values[sides[1]]
+def _pair(values: Any, masks: list[Flags]) -> tuple[Any, Any]:
+    return values[masks[0]], values[masks[1]]
 
 
 def _notes(
-    answers: Answers, names: tuple[str, str], sides: list[Flags], kept: list[Flags], shared: int
+    answers: Answers, names: tuple[str, str], masks: list[Flags], kept: list[Flags], shared: int
 ) -> list[str]:
     """Say what was paired, what has no partner, and what else differs."""
-    told = [f"{count_text(shared, 'question')} answered by both"]
-    for name, side, paired in zip(names, sides, kept, strict=True):
-        alone = int((side & ~paired).sum())
+    notes = [f"{count_text(shared, 'question')} answered by both"]
+    for name, mask, paired in zip(names, masks, kept, strict=True):
+        alone = int((mask & ~paired).sum())
         if alone:
-            told[0] += f"; {count_text(alone, 'answer')} of {visible(name)} without a partner"
-            told[0] += " left out"
-    asked = [answers.columns["question"][one].tolist() for one in kept]
-    if any(len(set(part)) < len(part) for part in asked):
-        told.append("questions that were answered more than once count once for each")
+            notes[0] += f"; {count_text(alone, 'answer')} of {visible(name)} without a partner"
+            notes[0] += " left out"
+    questions = [answers.columns["question"][one].tolist() for one in kept]
+    if any(len(set(part)) < len(part) for part in questions):
+        notes.append("questions that were answered more than once count once for each")
     origins = [sorted(set(answers.columns["origin"][one].tolist())) for one in kept]
     if origins[0] != origins[1]:
-        said = [" and ".join(ORIGINS[name] for name in part) for part in origins]
+        kinds = [" and ".join(ORIGINS[name] for name in part) for part in origins]
         first, second = map(visible, names)
-        told.append(f"confidences differ in kind: {first} {said[0]}, {second} {said[1]}")
-    return told
+        notes.append(f"confidences differ in kind: {first} {kinds[0]}, {second} {kinds[1]}")
+    return notes

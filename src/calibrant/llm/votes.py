@@ -93,18 +93,20 @@ def count_votes(keys: Any, answers: Any, correct: Floats | None, *, exact: bool 
         rows.append(lowest[0])
         size.append(sum(counts))
         share.append(counts[0] / size[-1])
-    asked = f"{count_text(len(rows), 'question')} with {_of_sizes(size)} each"
+    counted = f"{count_text(len(rows), 'question')} with {_of_sizes(size)} each"
     tied = f"{count_text(ties, 'tie')}, the first in the alphabet won"
-    told = [
-        f"{asked}: the share of the winning answer is the confidence ({tied})",
+    sentences = [
+        f"{counted}: the share of the winning answer is the confidence ({tied})",
         small_sample_sentence(min(size, default=1)),
     ]
     if torn:
-        told.append(
+        sentences.append(
             f"{count_text(torn, 'question')} whose winning answers were scored differently: the "
             "lowest score counts"
         )
-    return Votes(np.array(rows), np.array(share), np.array(size), max(size, default=0), tuple(told))
+    return Votes(
+        np.array(rows), np.array(share), np.array(size), max(size, default=0), tuple(sentences)
+    )
 
 
 def small_sample_sentence(count: int) -> str:

@@ -215,31 +215,32 @@ class Wording:
         listed = "|".join(map(re.escape, longest)) or r"(?!)"
         self._words = re.compile(rf"(?<!\w)(?:{listed})(?!\w)")
 
-    def field(self, given: object) -> Statement:
+    def field(self, content: object) -> Statement:
         """Read what stands in a field that is for the confidence alone."""
-        if given is None:
+        if content is None:
             return ABSENT
-        if isinstance(given, bool):
+        if isinstance(content, bool):
             return Statement(_NAN, Form.OTHER)
-        if isinstance(given, int | float):
-            value = as_float(given)
+        if isinstance(content, int | float):
+            value = as_float(content)
             return ABSENT if value != value else _checked(value, Form.NUMBER)  # noqa: PLR0124
-        return self._phrase(given) if isinstance(given, str) else Statement(_NAN, Form.OTHER)
+        return self._phrase(content) if isinstance(content, str) else Statement(_NAN, Form.OTHER)
 
-    def text(self, given: object) -> Statement:
+    def text(self, answer: object) -> Statement:
         """Find a statement in an answer, such as "Confidence: 90%" or "I am 90 % sure"."""
-        if not isinstance(given, str) or not given:
+        if not isinstance(answer, str) or not answer:
             return ABSENT
-        if len(given) > 2 * _LOOKED_AT:
-            given = f"{given[:_LOOKED_AT]}\n{given[-_LOOKED_AT:]}"
-        found = [self._labelled(given, match) for match in _LABELLED.finditer(given)]
+        if len(answer) > 2 * _LOOKED_AT:
+            answer = f"{answer[:_LOOKED_AT]}\n{answer[-_LOOKED_AT:]}"
+        found = [self._labelled(answer, match) for match in _LABELLED.finditer(answer)]
         found += [
-            _around(given, match) or self._phrase(match["value"]) for match in _SURE.finditer(given)
+            _around(answer, match) or self._phrase(match["value"])
+            for match in _SURE.finditer(answer)
         ]
         return _agreed(found)
 
-    def _labelled(self, given: str, match: re.Match[str]) -> Statement:
-        stated = _around(given, match, after=False) or self._phrase(match["value"])
+    def _labelled(self, text: str, match: re.Match[str]) -> Statement:
+        stated = _around(text, match, after=False) or self._phrase(match["value"])
         scale = match["scale"]
         if stated.form is Form.NUMBER and scale is not None and _OUT_OF_FEW.search(scale):
             return Statement(_NAN, Form.UNCLEAR)
@@ -281,12 +282,12 @@ class Wording:
         return _agreed(found) if found else Statement(_NAN, Form.OTHER)
 
 
-def as_float(given: float) -> float:
+def as_float(value: float) -> float:
     """Return a number as a float; integers beyond all floats are infinite."""
     try:
-        return float(given)
+        return float(value)
     except OverflowError:
-        return float("inf") if given > 0 else float("-inf")
+        return float("inf") if value > 0 else float("-inf")
 
 
 def _agreed(found: list[Statement]) -> Statement:
@@ -327,12 +328,12 @@ def _turned(before: str, after: str) -> Statement | None:
     return Statement(_NAN, Form.UNCLEAR) if _ELSE_AFTER.match(after) else None
 
 
-def _around(given: str, match: re.Match[str], *, after: bool = True) -> Statement | None:
+def _around(text: str, match: re.Match[str], *, after: bool = True) -> Statement | None:
     """Say why a statement in a text does not count: what stands around it, or takes it back."""
-    before = given[max(0, match.start() - _LEAD) : match.start("value")].casefold()
-    rest = given[match.end("value") : match.end("value") + _LEAD].casefold()
+    before = text[max(0, match.start() - _LEAD) : match.start("value")].casefold()
+    rest = text[match.end("value") : match.end("value") + _LEAD].casefold()
     if _EARLIER.search(_BEFORE.split(before)[-1]) or _REVISED.search(
-        given[match.start("value") : match.end("value") + _SIDE].partition("\n")[0]
+        text[match.start("value") : match.end("value") + _SIDE].partition("\n")[0]
     ):
         return Statement(_NAN, Form.UNCLEAR)
     return _turned(before, rest if after else "")

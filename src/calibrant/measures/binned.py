@@ -139,8 +139,8 @@ def _bounds(
     known = {"mean": "rows", "direction": "both", **settings}
     if settings["strategy"] == "quantile" or any(known[key] != plain[key] for key in plain):
         return cell_bounds(source, value)
-    reach = across_edges(source, pooling)
-    return cell_bounds(source, value, max(0.0, value - reach), value + reach)
+    slack = across_edges(source, pooling)
+    return cell_bounds(source, value, max(0.0, value - slack), value + slack)
 
 
 def across_edges(source: Joint, pooling: Pooling) -> float:
@@ -176,17 +176,19 @@ def _witness(pooling: Pooling, joint: Joint, order: float, share: Floats) -> Ste
 
 def binned_batch(
     joint: Joint,
-    charges: Floats,
+    residual_masses: Floats,
     *,
     n_bins: int = 15,
     strategy: str | npt.ArrayLike = "uniform",
     closed: str = "left",
     order: float = 1,
 ) -> Floats:
-    """Binned errors of many signed charges (one row each) on the levels of a Joint."""
+    """Binned errors of residual masses (one row each) on the levels of a Joint."""
     pooling, _ = _pool(joint, n_bins, strategy, closed)
     first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
-    return expected_batch(pooling.joint, np.add.reduceat(charges, first, axis=1), order=order)
+    return expected_batch(
+        pooling.joint, np.add.reduceat(residual_masses, first, axis=1), order=order
+    )
 
 
 def pools_of(

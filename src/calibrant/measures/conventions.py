@@ -87,13 +87,13 @@ def conventions(
             f"{count or 15} bins of equal weight, which never split equal forecasts",
         ),
     ]
-    beside = (_chunks(joint), _val_prob(joint))
-    return (*found, *(one for one in beside if one is not None))
+    others = (_chunks(joint), _val_prob(joint))
+    return (*found, *(one for one in others if one is not None))
 
 
-def _over(joint: Joint, place: Indices) -> float:
+def _over(joint: Joint, cell: Indices) -> float:
     """Add up the absolute biases of bins, given that of each level."""
-    return float(np.abs(np.bincount(place, joint.mass * joint.residual)).sum())
+    return float(np.abs(np.bincount(cell, joint.mass * joint.residual)).sum())
 
 
 def _ours(joint: Joint, count: int) -> Convention:
@@ -115,29 +115,29 @@ def _scikit_learn(joint: Joint, count: int) -> Convention:
 
 def _netcal(joint: Joint, count: int) -> Convention:
     edges = np.linspace(0, 1, count + 1)
-    place = np.searchsorted(edges, joint.prediction, side="right") - 1
+    cell = np.searchsorted(edges, joint.prediction, side="right") - 1
     return Convention(
         "netcal, ECE",
-        _over(joint, np.minimum(place, count - 1)),
+        _over(joint, np.minimum(cell, count - 1)),
         f"{count} bins of equal width [a, b), the last one closed; edges of numpy.linspace",
     )
 
 
 def _torchmetrics(joint: Joint, count: int) -> Convention:
-    place = np.searchsorted(_torch_edges(count), joint.prediction, side="right") - 1
+    cell = np.searchsorted(_torch_edges(count), joint.prediction, side="right") - 1
     certain = int(joint.rows[joint.prediction == 1].sum())
     here = f" ({count_text(certain, 'row')} here)" if certain else ""
     return Convention(
         "torchmetrics, BinaryCalibrationError",
-        _over(joint, place),
+        _over(joint, cell),
         f"{count} bins of equal width [a, b); forecasts of exactly 1 in a bin of their own{here}",
     )
 
 
 def _torch_edges(count: int) -> Floats:
     """Edges of torch.linspace, which counts from both ends."""
-    step, place = 1.0 / count, np.arange(count + 1)
-    return np.where(place < (count + 1) // 2, step * place, 1.0 - step * (count - place))
+    step, index = 1.0 / count, np.arange(count + 1)
+    return np.where(index < (count + 1) // 2, step * index, 1.0 - step * (count - index))
 
 
 def _mapie(joint: Joint, count: int) -> Convention:
@@ -160,11 +160,11 @@ def _chunks(joint: Joint) -> Convention | None:
         return None
     ends = np.cumsum(joint.rows)
     cuts = np.arange(0, joint.row_count + 1, ROWS_PER_CUT)[: joint.row_count // ROWS_PER_CUT]
-    said = np.interp(
+    forecast_sums = np.interp(
         cuts, np.append(0, ends), np.append(0, np.cumsum(joint.rows * joint.prediction))
     )
     happened = np.interp(cuts, np.append(0, ends), np.append(0, np.cumsum(joint.positives)))
-    gaps = (np.diff(happened) - np.diff(said)) / ROWS_PER_CUT
+    gaps = (np.diff(happened) - np.diff(forecast_sums)) / ROWS_PER_CUT
     dropped = joint.row_count - int(cuts[-1])
     return Convention(
         "the script of Humanity's Last Exam",

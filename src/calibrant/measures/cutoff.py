@@ -122,9 +122,9 @@ def _widest_range(highest: Floats, lowest: Floats, inside: Floats) -> float:
     return float(max(between.max(), inside.max()))
 
 
-def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
-    """Cutoff errors of many signed charges (one row each) on the levels of a Joint."""
-    below = np.cumsum(charges, axis=1)
+def cutoff_batch(_: Joint, residual_masses: Floats, *, sets: str = "intervals") -> Floats:
+    """Cutoff errors of residual masses (one row each) on the levels of a Joint."""
+    below = np.cumsum(residual_masses, axis=1)
     highest = np.maximum(below.max(axis=1), 0.0)
     lowest = np.minimum(below.min(axis=1), 0.0)
     return _of_extremes(highest, lowest, below[:, -1], sets)

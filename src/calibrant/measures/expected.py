@@ -123,11 +123,11 @@ def mean_distance(joint: Joint, order: float, share: Floats | None = None) -> fl
     return largest * float(np.sum(share * (distance / largest) ** order) ** (1 / order))
 
 
-def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
-    """Return expected errors of many signed charges (one row each) on the levels of a Joint."""
+def expected_batch(joint: Joint, residual_masses: Floats, *, order: float = 1) -> Floats:
+    """Return expected errors of residual masses (one row each) on the levels of a Joint."""
     if order == 1:
-        return np.asarray(np.abs(charges).sum(axis=1))
-    distance = np.abs(charges / joint.mass)
+        return np.asarray(np.abs(residual_masses).sum(axis=1))
+    distance = np.abs(residual_masses / joint.mass)
     largest = distance.max(axis=1, keepdims=True)
     if order == np.inf:
         return np.asarray(largest[:, 0])
@@ -136,14 +136,14 @@ def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats
 
 
 def expected_floor(joint: Joint, *, order: float = 1) -> float | None:
-    """Mean error of perfect forecasts on these rows: the mean deviations of coins, added up.
+    """Mean error of perfect forecasts on these rows: mean binomial deviations, added up.
 
     None for other orders, and where rows of one level weigh differently.
     """
     if order != 1 or not joint.binary or not exact_levels(joint).all():
         return None
     rows, chance = joint.rows, joint.prediction
-    # One coin deviates by 2 p (1 - p) on average.
+    # A Bernoulli number deviates by 2 p (1 - p) on average.
     deviation = 2 * chance * (1 - chance)
     several = np.flatnonzero((rows > 1) & (deviation > 0))
     if several.size:
@@ -152,9 +152,9 @@ def expected_floor(joint: Joint, *, order: float = 1) -> float | None:
 
 
 def _mean_deviation(count: Floats, chance: Floats) -> Floats:
-    """Mean distance of the heads of n coins from np, de Moivre (1730).
+    """Mean distance of a binomial number of n trials from np, de Moivre (1730).
 
-    2 k (1 - p) times the chance of k = [np] + 1 heads, which is found as Loader (2000) does, from
+    2 k (1 - p) times the chance of k = [np] + 1 successes, found as Loader (2000) does, from
     what Stirling's formula lacks: logarithms of factorials would cancel.
     """
     p = np.minimum(chance, 1 - chance)
@@ -180,14 +180,14 @@ def _beyond_stirling(n: Floats) -> Floats:
     return np.asarray(np.where(n > MOST_STEPS, series, exact))
 
 
-def _excess(seen: Floats, mean: Floats) -> Floats:
+def _excess(count: Floats, mean: Floats) -> Floats:
     """Deviance x log(x / m) + m - x of a count at most one from its mean."""
     from scipy.special import xlogy
 
     with np.errstate(over="ignore", invalid="ignore"):  # a series of small steps, used for those
-        step = (seen - mean) / mean
+        step = (count - mean) / mean
         series = mean * step**2 * (1 / 2 - step * (1 / 6 - step * (1 / 12 - step / 20)))
-        exact = xlogy(seen, seen / mean) + mean - seen
+        exact = xlogy(count, count / mean) + mean - count
     return np.asarray(np.where(mean > MOST_STEPS, series, exact))
 
 

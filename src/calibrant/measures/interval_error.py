@@ -152,24 +152,24 @@ class LevelRuns:
     """The levels of a Joint, ready for cheapest partitions into runs of bounded span."""
 
     level: Floats
-    charge: Floats
+    residual_mass: Floats
     sums: Floats
     rank: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, joint: Joint) -> Self:
-        """Add up the charges and rank the sums."""
-        charge = joint.mass * joint.residual
-        sums = np.append(0.0, np.cumsum(charge))
+        """Add up the residual mass and rank the sums."""
+        residual_mass = joint.mass * joint.residual
+        sums = np.append(0.0, np.cumsum(residual_mass))
         rank = np.empty(sums.size, dtype=np.int64)
         rank[np.argsort(sums, kind="stable")] = np.arange(sums.size)
-        return cls(joint.prediction, charge, sums, rank)
+        return cls(joint.prediction, residual_mass, sums, rank)
 
     def cheapest(self, width: float) -> LevelPartition:
         """Find the partition of least bias among those no wider than `width`."""
         start = kernels.cheapest_runs(self.level, self.sums, self.rank, float(width))
         last = np.append(start[1:], self.level.size) - 1
-        bias = float(np.abs(np.add.reduceat(self.charge, start)).sum())
+        bias = float(np.abs(np.add.reduceat(self.residual_mass, start)).sum())
         return LevelPartition(start, bias, float(np.max(self.level[last] - self.level[start])))
 
 
@@ -224,14 +224,14 @@ def _for_edges(source: Joint | AnyRows, edges: npt.ArrayLike) -> Measurement:
     width = float(np.max(pooling.high - pooling.low))
     bias = float(np.abs(pooling.joint.mass * pooling.joint.residual).sum())
     settings = rounding_settings(source) if isinstance(source, Joint) else {}
-    reach = across_edges(source, pooling) if isinstance(source, Joint) else 0.0
+    slack = across_edges(source, pooling) if isinstance(source, Joint) else 0.0
     value = bias + width
     return Measurement(
         value,
         "interval_calibration_error",
         {"width": round(width, 12), "edges": len(pooling) + 1, **settings},
         partial(_pooling_witness, pooling, width),
-        bounds=cell_bounds(source, value, width + max(0.0, bias - reach), width + bias + reach)
+        bounds=cell_bounds(source, value, width + max(0.0, bias - slack), width + bias + slack)
         if isinstance(source, Joint)
         else None,
         table=pooling.table,

@@ -112,10 +112,10 @@ def kernel_calibration_error(
         bounds = _unbiased_bounds(joint, space, square, value, error)
     else:
         value = float(np.sqrt(max(0.0, square)))
-        reach = space.moved_by(joint.rounding)
+        slack = space.modulus(joint.rounding)
         low = float(np.sqrt(max(0.0, square - error)))
         high = float(np.sqrt(max(0.0, square + error)))
-        bounds = (max(0.0, low - reach), max(high, min(high + reach, _most(joint, space))))
+        bounds = (max(0.0, low - slack), max(high, min(high + slack, _most(joint, space))))
         if squared:
             find_witness = partial(_scaled_witness, find_witness, value)
             value, bounds = max(0.0, square), (bounds[0] ** 2, bounds[1] ** 2)
@@ -139,13 +139,13 @@ def _unbiased_bounds(
     different = 1 - float(joint.weight_squares.sum()) / joint.total**2
     if not joint.is_rounded:
         return value - error / different, value + error / different
-    reach = space.moved_by(joint.rounding)
-    if not np.isfinite(reach):
+    slack = space.modulus(joint.rounding)
+    if not np.isfinite(slack):
         return -np.inf, np.inf
-    root, reach = float(np.sqrt(max(0.0, square))), reach + float(np.sqrt(error))
+    root, slack = float(np.sqrt(max(0.0, square))), slack + float(np.sqrt(error))
     least, most = _own_pairs(joint, space)
-    high = max(root, min(root + reach, _most(joint, space)))
-    low, high = max(0.0, root - reach) ** 2 - most, high**2 - least
+    high = max(root, min(root + slack, _most(joint, space)))
+    low, high = max(0.0, root - slack) ** 2 - most, high**2 - least
     return low / different, high / different
 
 
@@ -172,16 +172,16 @@ def _own_pairs(joint: Joint, space: Kernel) -> tuple[float, float]:
 
 def kernel_batch(
     joint: Joint,
-    charges: Floats,
+    residual_masses: Floats,
     *,
     kernel: str | KernelFunction = "laplace",
     bandwidth: float = 1.0,
     degree: int = 3,
     squared: bool = False,
 ) -> Floats:
-    """Kernel errors of many signed charges (one row each) on the levels of a Joint."""
+    """Kernel errors of residual masses (one row each) on the levels of a Joint."""
     space, _ = _find_kernel(kernel, bandwidth, degree)
-    squares = np.maximum(0.0, space.forms(joint.prediction, charges))
+    squares = np.maximum(0.0, space.forms(joint.prediction, residual_masses))
     return squares if squared else np.sqrt(squares)
 
 

@@ -34,14 +34,14 @@ INVISIBLE = 1e-16
 WIDEST = 1e3
 
 
-def shared_out(mass: Floats, place: Floats, nodes: int) -> Floats:
-    """Give each mass to the two nodes around its place, the nearer the more."""
-    return kernels.share_out(mass, place, nodes)
+def shared_out(mass: Floats, position: Floats, nodes: int) -> Floats:
+    """Give each mass to the two nodes around its position, the nearer the more."""
+    return kernels.share_out(mass, position, nodes)
 
 
-def cosines_of(charge: Floats) -> Floats:
-    """Sum the charges of the nodes j / n times cos(k pi j / n), for k = 0 .. n."""
-    halved = charge / 2
+def cosines_of(mass: Floats) -> Floats:
+    """Sum the masses of the nodes j / n times cos(k pi j / n), for k = 0 .. n."""
+    halved = mass / 2
     halved[..., [0, -1]] *= 2
     # A cosine transform is the Fourier transform of the even extension.
     even = np.concatenate([halved, halved[..., -2:0:-1]], axis=-1)
@@ -86,10 +86,10 @@ def mean_height(series: Floats, nodes: int) -> float:
     bend[1:-1] = np.abs(height[2:] - 2 * height[1:-1] + height[:-2])
     bend[0], bend[-1] = 2 * np.abs(height[1] - height[0]), 2 * np.abs(height[-2] - height[-1])
     # |h - chord| <= step^2 |h''| / 8; the second differences stand for the second derivative.
-    reach = np.maximum(bend[:-1], bend[1:]) / 4
+    bend_bound = np.maximum(bend[:-1], bend[1:]) / 4
     near = np.minimum(size[:-1], size[1:])
     minus = height < 0
-    clear = (minus[:-1] == minus[1:]) & ((near > reach) | (near <= INVISIBLE * size.max()))
+    clear = (minus[:-1] == minus[1:]) & ((near > bend_bound) | (near <= INVISIBLE * size.max()))
     counted = np.where(minus, height, 0.0)
     below = float(counted.sum() - (counted[0] + counted[-1]) / 2)
     angle = np.pi / nodes * np.arange(series.size)
@@ -114,7 +114,7 @@ def mean_height(series: Floats, nodes: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """Cosines of few places, on the two nodes around each, as products of two small tables."""
+    """Cosines of few positions, on the two nodes around each, as products of two small tables."""
 
     coarse: npt.NDArray[np.complex128]
     fine: npt.NDArray[np.complex128]
@@ -128,13 +128,13 @@ class Waves:
 
 
 def waves_at(prediction: Floats, nodes: int) -> Waves:
-    """Prepare the first cosines of few places."""
-    place = prediction * nodes
-    below = np.minimum(place.astype(np.intp), nodes - 1)
+    """Prepare the first cosines of few positions."""
+    position = prediction * nodes
+    below = np.minimum(position.astype(np.intp), nodes - 1)
     turn = np.exp((1j * np.pi / nodes) * np.concatenate([below, below + 1]))
     fine, next_power = _powers(turn, COSINE_BLOCK)
     coarse, _ = _powers(next_power, FIRST_COSINES // COSINE_BLOCK)
-    return Waves(coarse, np.ascontiguousarray(fine.T), place - below)
+    return Waves(coarse, np.ascontiguousarray(fine.T), position - below)
 
 
 def _powers(
@@ -157,8 +157,8 @@ DESCRIBING_CELLS = 2**12
 # A Gaussian of this many steps of the nodes damps all frequencies they cannot carry.
 MOST_NARROW = 4.0
 NARROWEST = MOST_NARROW / NODES
-# Of so few charges the first cosines are summed one by one; narrow widths need the others too.
-FEW_CHARGES = 2**9
+# Of so few levels the first cosines are summed one by one; narrow widths need the others too.
+FEW_LEVELS = 2**9
 NARROWEST_OF_FEW = math.sqrt(80) / (math.pi * (FIRST_COSINES - 2))
 # The smoothed curve is drawn on the nodes of the search.
 NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
@@ -225,22 +225,22 @@ def kernel_smoothed_calibration_error(
         # The bounds of so small an error need the levels themselves.
         smoothing = _of_joint(Joint.from_rows(smoothing.source))
         width, low, high = smoothing.fixed_point()
-    reach = 0.0
+    slack = 0.0
     if isinstance(smoothing.source, Joint):
-        reach = _moved_by(smoothing.source.rounding, width)
+        slack = _modulus(smoothing.source.rounding, width)
     return Measurement(
         width,
         "kernel_smoothed_calibration_error",
         smoothing.settings,
         partial(smoothing.witness, width),
-        bounds=(max(0.0, low - reach), high + reach),
+        bounds=(max(0.0, low - slack), high + slack),
     )
 
 
-def kernel_smoothed_batch(joint: Joint, charges: Floats) -> Floats:
-    """Smoothed errors of many signed charges (one row each) on the levels of a Joint."""
-    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_CHARGES else None
-    return np.array([_of_charges(joint, mass, waves).fixed_point()[0] for mass in charges])
+def kernel_smoothed_batch(joint: Joint, residual_masses: Floats) -> Floats:
+    """Smoothed errors of residual masses (one row each) on the levels of a Joint."""
+    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_LEVELS else None
+    return np.array([_of_masses(joint, mass, waves).fixed_point()[0] for mass in residual_masses])
 
 
 def smoothed_curve(
@@ -281,8 +281,8 @@ def smoothed_curve(
             "pass a bandwidth: the fixed point of these forecasts is too narrow to draw",
         )
     joint = smoothing.described()
-    place = joint.prediction * SEARCH_NODES
-    mass = shared_out(joint.mass, place, SEARCH_NODES)
+    position = joint.prediction * SEARCH_NODES
+    mass = shared_out(joint.mass, position, SEARCH_NODES)
     density = smoothed(cosines_of(mass), width, SEARCH_NODES)
     residual = smoothed(smoothing.cosines, width, SEARCH_NODES)
     prediction = np.arange(SEARCH_NODES + 1) / SEARCH_NODES
@@ -296,32 +296,32 @@ def smoothed_curve(
     }
 
 
-def smoothed_bias(joint: Joint, charges: Floats, bandwidth: float) -> Floats:
+def smoothed_bias(joint: Joint, residual_masses: Floats, bandwidth: float) -> Floats:
     """Smoothed residuals over the smoothed density, at the levels of a Joint.
 
     Parameters
     ----------
     joint : Joint
-        Where the charges are.
-    charges : float array of shape (draws, levels)
+        The levels.
+    residual_masses : float array of shape (draws, levels)
         Mass times residual of each level, one row for each sample.
     bandwidth : float
         Width of the Gaussian.
     """
-    place = joint.prediction * SEARCH_NODES
-    below = np.minimum(place.astype(np.intp), SEARCH_NODES - 1)
-    share = place - below
+    position = joint.prediction * SEARCH_NODES
+    below = np.minimum(position.astype(np.intp), SEARCH_NODES - 1)
+    share = position - below
     first = np.flatnonzero(np.diff(below, prepend=-1))
 
     def shared(mass: Floats) -> Floats:
         """Give each mass to the nodes around its level; levels ascend, so nodes come in runs."""
-        charge = np.zeros((*mass.shape[:-1], SEARCH_NODES + 1))
-        charge[..., below[first]] = np.add.reduceat(mass * (1 - share), first, axis=-1)
-        charge[..., below[first] + 1] += np.add.reduceat(mass * share, first, axis=-1)
-        return charge
+        at_nodes = np.zeros((*mass.shape[:-1], SEARCH_NODES + 1))
+        at_nodes[..., below[first]] = np.add.reduceat(mass * (1 - share), first, axis=-1)
+        at_nodes[..., below[first] + 1] += np.add.reduceat(mass * share, first, axis=-1)
+        return at_nodes
 
     density = smoothed(cosines_of(shared(joint.mass)), bandwidth, SEARCH_NODES)
-    residual = smoothed(cosines_of(shared(charges)), bandwidth, SEARCH_NODES)
+    residual = smoothed(cosines_of(shared(residual_masses)), bandwidth, SEARCH_NODES)
     bias = np.divide(residual, density, out=np.zeros_like(residual), where=density > VISIBLE)
     return np.asarray(bias[:, below] * (1 - share) + bias[:, below + 1] * share)
 
@@ -330,11 +330,11 @@ def smoothed_bias(joint: Joint, charges: Floats, bandwidth: float) -> Floats:
 class Smoothing:
     """Residuals on nodes, ready to be smoothed with any width."""
 
-    charge: Callable[[], Floats]
+    at_nodes: Callable[[], Floats]
     """The residuals, shared out between the nodes."""
     first_cosines: Floats | None
     """The first few of their cosines, where they are known already."""
-    total_charge: float
+    total_residual: float
     size: float
     """Bound on E|y - p|."""
     source: Joint | AnyRows
@@ -343,7 +343,7 @@ class Smoothing:
     @cached_property
     def cosines(self) -> Floats:
         """Cosine transform of the residuals."""
-        return cosines_of(self.charge())
+        return cosines_of(self.at_nodes())
 
     def described(self) -> Joint:
         """Return the forecasts, exact or in cells, for words and densities."""
@@ -363,7 +363,7 @@ class Smoothing:
 
     def fixed_point(self) -> tuple[float, float, float]:
         """Return the width that equals its error, and proven bounds for the exact one."""
-        lowest, highest = abs(self.total_charge), min(1.0, self.size)
+        lowest, highest = abs(self.total_residual), min(1.0, self.size)
         if highest - lowest <= 1e-15 or highest <= NARROWEST:
             return highest, lowest, highest
         width = self._search(max(lowest, NARROWEST), highest)
@@ -372,11 +372,11 @@ class Smoothing:
         width += (self.error(width, POLISHING_NODES) - width) / damping
         width = min(max(width, lowest), highest)
         if width <= NARROWEST:  # the fixed point may lie below what the nodes can carry
-            error, reach = self.error(NARROWEST, NODES), self._reach(NARROWEST)
-            return max(lowest, min(error, NARROWEST)), lowest, max(NARROWEST, error + reach)
-        error, reach = self.error(width, NODES), self._reach(width)
+            error, bound = self.error(NARROWEST, NODES), self._error_bound(NARROWEST)
+            return max(lowest, min(error, NARROWEST)), lowest, max(NARROWEST, error + bound)
+        error, bound = self.error(width, NODES), self._error_bound(width)
         # The error falls as the width grows, so the fixed point lies between the two.
-        low, high = min(width, error - reach), max(width, error + reach)
+        low, high = min(width, error - bound), max(width, error + bound)
         width += (error - width) / damping
         return width, min(width, max(low, lowest)), max(width, min(high, highest))
 
@@ -418,7 +418,7 @@ class Smoothing:
             at = min(max(reached, low), high)
         return math.exp(min(max(at, low), high))
 
-    def _reach(self, width: float) -> float:
+    def _error_bound(self, width: float) -> float:
         """Bound the error of sharing out between nodes, of the trapezoidal rule, and of rounding.
 
         Sharing out interpolates the kernel linearly: at most step^2 / 8 times its curvature. The
@@ -435,36 +435,38 @@ def _read(y_true: object, y_proba: object, sample_weight: object, pos_label: obj
 
 
 def _of_joint(joint: Joint) -> Smoothing:
-    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_CHARGES else None
-    return _of_charges(joint, joint.mass * joint.residual, waves)
+    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_LEVELS else None
+    return _of_masses(joint, joint.mass * joint.residual, waves)
 
 
-def _of_charges(joint: Joint, mass: Floats, waves: Waves | None = None) -> Smoothing:
-    charge = partial(shared_out, mass, joint.prediction * NODES, NODES)
+def _of_masses(joint: Joint, mass: Floats, waves: Waves | None = None) -> Smoothing:
+    at_nodes = partial(shared_out, mass, joint.prediction * NODES, NODES)
     first = None if waves is None else waves.cosines(mass)
     total, size = float(mass.sum()), float(np.abs(mass).sum())
-    return Smoothing(charge, first, total, size, joint, rounding_settings(joint))
+    return Smoothing(at_nodes, first, total, size, joint, rounding_settings(joint))
 
 
-def _of_rows(given: AnyRows) -> Smoothing:
-    few = given.prediction.size <= FEW_CHARGES
-    nodes, rows = (None, levels(given)[1]) if few else node_charges(given, NODES)
+def _of_rows(source: AnyRows) -> Smoothing:
+    few = source.prediction.size <= FEW_LEVELS
+    nodes, rows = (None, levels(source)[1]) if few else node_charges(source, NODES)
     total = float(rows.prediction.size) if rows.weight is None else float(rows.weight.sum())
     first: Floats | None = None
     if nodes is None:
         residual = (rows.outcome - rows.prediction) / total
         mass = residual if rows.weight is None else residual * rows.weight
         first, bias = waves_at(rows.prediction, NODES).cosines(mass), float(mass.sum())
-        charge = partial(shared_out, mass, rows.prediction * NODES, NODES)
+        at_nodes = partial(shared_out, mass, rows.prediction * NODES, NODES)
     else:
-        charge, bias = partial(np.divide, nodes, total), float(nodes.sum()) / total
+        at_nodes, bias = partial(np.divide, nodes, total), float(nodes.sum()) / total
     mean = float(np.average(rows.prediction, weights=rows.weight))
     size = min(1.0, 2 * mean + bias, 2 - 2 * mean - bias)  # |y - p| <= y + p, (1 - y) + (1 - p)
     settings = {"clipped": rows.clipped} if rows.clipped else {}
-    return Smoothing(charge, first, bias, size, rows, settings)
+    return Smoothing(at_nodes, first, bias, size, rows, settings)
 
 
-def _moved_by(rounding: float, width: float) -> float:
+def _modulus(rounding: float, width: float) -> float:
     """Bound the change of the fixed point when cell means replace predictions."""
-    moved = rounding * np.sqrt(2 / np.pi)
-    return float(min(moved / width, np.sqrt(moved))) if width > 0 else float(np.sqrt(moved))
+    distance = rounding * np.sqrt(2 / np.pi)
+    return (
+        float(min(distance / width, np.sqrt(distance))) if width > 0 else float(np.sqrt(distance))
+    )

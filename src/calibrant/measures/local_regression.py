@@ -51,22 +51,22 @@ class _Points:
     def count(self) -> int:
         return int(self.ends[-1])
 
-    def place(self, row: int) -> int:
+    def index(self, row: int) -> int:
         """Level of a row, by its number."""
         return int(np.searchsorted(self.ends, row, side="right"))
 
     def at(self, row: int) -> float:
         """Prediction of a row, by its number."""
-        return float(self.level[self.place(row)])
+        return float(self.level[self.index(row)])
 
     def end_near(self, row: int, first: int, last: int) -> int | None:
         """Row nearest to a given one that is the last of its level, of two alike the later.
 
         None if an end of the range is nearer: the level would fill one side of it.
         """
-        place = self.place(row)
-        right = min(int(self.ends[place]) - 1, last)
-        left = max(int(self.ends[place - 1]) - 1 if place else -1, first - 1)
+        index = self.index(row)
+        right = min(int(self.ends[index]) - 1, last)
+        left = max(int(self.ends[index - 1]) - 1 if index else -1, first - 1)
         found = right if right - row <= row - left else left
         return found if first <= found < last else None
 
@@ -97,23 +97,25 @@ def lowess(joint: Joint) -> Floats:
         last = fitted[-1]
         beyond = int(np.searchsorted(points.level, points.level[last] + step, side="right"))
         fitted.append(max(last + 1, min(beyond - 1, points.level.size - 1)))
-    value = [_line_at(points, points.level[place], window, spread) for place in fitted]
+    value = [_line_at(points, points.level[index], window, spread) for index in fitted]
     return np.interp(points.level, points.level[fitted], value)
 
 
 def _line_at(points: _Points, at: float, window: int, spread: float) -> float:
     """Value of the weighted least-squares line through the nearest rows."""
-    low, reach = points.nearest(at, window)
-    first = points.place(low)
-    last = int(np.searchsorted(points.level, at + reach, side="right"))
+    low, radius = points.nearest(at, window)
+    first = points.index(low)
+    last = int(np.searchsorted(points.level, at + radius, side="right"))
     x = points.level[first:last]
     rows = points.rows[first:last].copy()
     rows[0] = points.ends[first] - low
     distance = np.abs(x - at)
-    share = np.divide(distance, reach, out=np.zeros_like(distance), where=distance > 0.001 * reach)
-    weight = np.where(distance <= 0.999 * reach, rows * (1 - share**3) ** 3, 0.0)
+    share = np.divide(
+        distance, radius, out=np.zeros_like(distance), where=distance > 0.001 * radius
+    )
+    weight = np.where(distance <= 0.999 * radius, rows * (1 - share**3) ** 3, 0.0)
     weight /= weight.sum()
-    if reach > 0:
+    if radius > 0:
         mean = float(weight @ x)
         variance = float(weight @ (x - mean) ** 2)
         if np.sqrt(variance) > 0.001 * spread:
@@ -157,10 +159,10 @@ def _cuts(
 
 def _parabola_at(points: _Points, at: float, window: int) -> tuple[float, float]:
     """Value and slope of the weighted least-squares parabola through the nearest rows."""
-    _, reach = points.nearest(at, window)
-    ends = np.searchsorted(points.level, [at - reach, at + reach])
+    _, radius = points.nearest(at, window)
+    ends = np.searchsorted(points.level, [at - radius, at + radius])
     near = slice(int(ends[0]), int(ends[1]))
-    x = (points.level[near] - at) / reach if reach > 0 else points.level[near]
+    x = (points.level[near] - at) / radius if radius > 0 else points.level[near]
     inside = np.abs(x) < 1
     if np.count_nonzero(inside) < 3:
         raise InferenceRefusedError(
@@ -174,7 +176,7 @@ def _parabola_at(points: _Points, at: float, window: int) -> tuple[float, float]
     found, *_ = np.linalg.lstsq(
         design * root[:, np.newaxis], points.outcome[near] * root, rcond=None
     )
-    return float(found[0]), float(found[1]) / reach
+    return float(found[0]), float(found[1]) / radius
 
 
 def _blended(at: Floats, corner: Floats, value: Floats, slope: Floats) -> Floats:

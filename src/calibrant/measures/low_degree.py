@@ -105,8 +105,8 @@ def low_degree_calibration_error(
             "use norm='l2' or norm='l1'",
         )
     value, upper, slope, coefficient, basis = solvers[norm](joint, degree)
-    reach = slope * joint.rounding
-    high = upper + reach
+    slack = slope * joint.rounding
+    high = upper + slack
     if joint.is_rounded:  # tests are at most 1, in l2 at most the root of the number of powers
         size = float(np.sqrt(degree + 1)) if norm == "l2" else 1.0
         high = max(upper, min(high, size * largest_mean_error(joint)))
@@ -115,7 +115,7 @@ def low_degree_calibration_error(
         "low_degree_calibration_error",
         {"degree": degree, "norm": norm, **rounding_settings(joint)},
         partial(SeriesWitness.describe, joint, coefficient, basis),
-        bounds=(max(0.0, value - reach), high),
+        bounds=(max(0.0, value - slack), high),
     )
 
 
@@ -135,7 +135,7 @@ def _largest_moment(joint: Joint, degree: int) -> Solution:
 def _all_moments(joint: Joint, degree: int) -> Solution:
     space = PolynomialKernel(degree)
     value = float(np.sqrt(space.square(joint)[0]))
-    return value, value, space.moved_by(1.0), space.witness(joint).coefficient, "powers"
+    return value, value, space.modulus(1.0), space.witness(joint).coefficient, "powers"
 
 
 def _bounded(joint: Joint, degree: int) -> Solution:
@@ -151,14 +151,16 @@ def _bounded(joint: Joint, degree: int) -> Solution:
 
 
 def low_degree_batch(
-    joint: Joint, charges: Floats, *, degree: int = 2, norm: str = "sup"
+    joint: Joint, residual_masses: Floats, *, degree: int = 2, norm: str = "sup"
 ) -> Floats:
-    """Low-degree errors of many signed charges (one row each) on the levels of a Joint."""
+    """Low-degree errors of residual masses (one row each) on the levels of a Joint."""
     if norm == "l1":
-        return np.asarray(np.abs(charges @ np.vander(joint.prediction, degree + 1)).max(axis=1))
+        return np.asarray(
+            np.abs(residual_masses @ np.vander(joint.prediction, degree + 1)).max(axis=1)
+        )
     if norm == "l2":
-        return np.sqrt(PolynomialKernel(degree).forms(joint.prediction, charges))
-    moments = charges @ np.polynomial.chebyshev.chebvander(2 * joint.prediction - 1, degree)
+        return np.sqrt(PolynomialKernel(degree).forms(joint.prediction, residual_masses))
+    moments = residual_masses @ np.polynomial.chebyshev.chebvander(2 * joint.prediction - 1, degree)
     if degree <= 2:
         return np.asarray(np.sum(moments * best_quadratic(moments), axis=1))
     return np.array([row @ best_bounded_polynomial(row)[0] for row in moments])

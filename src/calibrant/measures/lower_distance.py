@@ -40,19 +40,19 @@ class Plan:
         ones = float(factor @ shared.moment + masses.point_mass @ masses.point)
         zeros = float(masses.node.sum() + masses.point_mass.sum()) - ones
         of_ones, of_zeros = float(shared.ones.sum()), float(shared.zeros.sum())
-        room = min(
+        scale = min(
             1.0,
             of_ones / ones if ones > 0 else 1.0,
             of_zeros / zeros if zeros > 0 else 1.0,
         )
         return cls(
             nodes,
-            room * factor,
+            scale * factor,
             masses.segment,
             masses.point,
-            room * masses.point_mass,
-            max(0.0, of_zeros - room * zeros),
-            max(0.0, of_ones - room * ones),
+            scale * masses.point_mass,
+            max(0.0, of_zeros - scale * zeros),
+            max(0.0, of_ones - scale * ones),
         )
 
     def cost(self, potentials: Potentials) -> tuple[float, Floats]:
@@ -78,17 +78,17 @@ class Plan:
             change = np.stack([block.ones - mass * block.level, block.zeros])
             change[1] -= mass - mass * block.level
             here = slice(*np.searchsorted(nodes.index, (start, stop)))
-            place = nodes.index[here] - start
+            index = nodes.index[here] - start
             # A meeting point counts as if it stood at the left end of its gap: corrected below.
-            change[:, place] -= met_ones[here], met_zeros[here]
+            change[:, index] -= met_ones[here], met_zeros[here]
             change[:, 0] += surplus
-            moved = np.cumsum(change, axis=1)
-            surplus = moved[:, -1]
-            after[:, here] = moved[:, place]
+            flow = np.cumsum(change, axis=1)
+            surplus = flow[:, -1]
+            after[:, here] = flow[:, index]
             gap = np.diff(block.level, append=_level_at(joint, stop))
-            paid = gap * np.abs(moved).sum(axis=0)
+            paid = gap * np.abs(flow).sum(axis=0)
             total += float(paid.sum())
-            paid += gap * (moved[0] * rise[block.segment] + moved[1] * climb[block.segment])
+            paid += gap * (flow[0] * rise[block.segment] + flow[1] * climb[block.segment])
             unused = block.level * block.between(potentials.one)
             unused += (1 - block.level) * block.between(potentials.zero)
             excess += np.bincount(block.segment, paid - mass * unused, excess.size)
@@ -230,7 +230,7 @@ def lower_bracket(joint: Joint, tolerance: float) -> Bracket:
         cost, excess = plan.cost(potentials)
         best = best.joined(Bracket(potentials.bound, cost, (nodes, potentials), plan))
         gap = max(0.0, best.high - best.low)
-        more = _points_to_ask(nodes, potentials, plan, gap, goal)
+        more = _new_points(nodes, potentials, plan, gap, goal)
         index = _split(nodes, potentials, excess, goal)
         if not more.size and index.size == nodes.index.size:
             break
@@ -243,11 +243,11 @@ def lower_bracket(joint: Joint, tolerance: float) -> Bracket:
 
 def _one_sided(joint: Joint) -> Bracket:
     """Bracket by |E[y - p]| and the distance to the recalibration: equal if all biases agree."""
-    charge = joint.residual
-    charge *= joint.weight
-    bias = float(charge.sum()) / joint.total
-    np.abs(charge, out=charge)
-    most = float(charge.sum()) / joint.total
+    residual_mass = joint.residual
+    residual_mass *= joint.weight
+    bias = float(residual_mass.sum()) / joint.total
+    np.abs(residual_mass, out=residual_mass)
+    most = float(residual_mass.sum()) / joint.total
     return Bracket(abs(bias), most, 1.0 if bias >= 0 else -1.0, None)
 
 
@@ -262,7 +262,7 @@ def _first_nodes(joint: Joint) -> tuple[Nodes, Floats]:
     return Nodes(joint, np.unique(np.append(index, [0, last]))), np.zeros(0)
 
 
-def _points_to_ask(
+def _new_points(
     nodes: Nodes, potentials: Potentials, plan: Plan, gap: float, goal: float
 ) -> Floats:
     """Peaks that are too high, and the points in use with two close neighbours.
@@ -271,9 +271,9 @@ def _points_to_ask(
     """
     at = nodes.at
     high = nodes.empty & (potentials.height > goal / 8)
-    reach = max(3e-8, 0.03 * np.sqrt(gap))
-    below = np.maximum(plan.point - reach, (plan.point + at[plan.segment]) / 2)
-    above = np.minimum(plan.point + reach, (plan.point + at[plan.segment + 1]) / 2)
+    radius = max(3e-8, 0.03 * np.sqrt(gap))
+    below = np.maximum(plan.point - radius, (plan.point + at[plan.segment]) / 2)
+    above = np.minimum(plan.point + radius, (plan.point + at[plan.segment + 1]) / 2)
     return np.concatenate([potentials.peak[high], plan.point, below, above])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from calibrant._base.arrays import Floats
 from calibrant._base.notebook import card
 from calibrant._base.words import percent_text
-from calibrant.data.rows import Given
+from calibrant.data.rows import RawRows
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
@@ -124,13 +124,13 @@ def read_source(
                 f"one argument of type {type(y_true).__name__}",
                 "call it as measure(y_true, y_proba)",
             )
-        return Given.read(y_true, y_proba, sample_weight, pos_label)
-    given = {"y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
-    beside = [name for name, value in given.items() if value is not None]
-    if beside:
+        return RawRows.read(y_true, y_proba, sample_weight, pos_label)
+    arguments = {"y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
+    extra = [name for name, value in arguments.items() if value is not None]
+    if extra:
         raise InvalidForecastsError(
             "a Joint already holds predictions, outcomes and weights",
-            f"a Joint together with {', '.join(beside)}",
+            f"a Joint together with {', '.join(extra)}",
         )
     return y_true
 
@@ -157,12 +157,12 @@ def warn_of_single_rows(joint: Joint, consequence: str, stacklevel: int = 3) -> 
 
 def rounding_settings(joint: Joint) -> dict[str, Any]:
     """Name what belongs beside a value of a Joint that is not exact, or was clipped."""
-    said: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if joint.resolution is not None:
-        said["cells"] = joint.resolution
+        settings["cells"] = joint.resolution
     if joint.clipped:
-        said["clipped"] = joint.clipped
-    return said
+        settings["clipped"] = joint.clipped
+    return settings
 
 
 def cell_bounds(
@@ -186,5 +186,5 @@ def largest_mean_error(joint: Joint) -> float:
 
 def rounding_bounds(joint: Joint, value: float, constant: float) -> tuple[float, float]:
     """Where the exact value lies, for a measure that moves by at most `constant` x rounding."""
-    reach = constant * joint.rounding
-    return max(0.0, value - reach), value + reach
+    slack = constant * joint.rounding
+    return max(0.0, value - slack), value + slack

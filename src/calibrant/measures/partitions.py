@@ -18,7 +18,7 @@ from calibrant.joint import Joint
 MOST_FOR_SUBSETS = 18
 # Up to this many atoms they are moved between groups one by one.
 MOST_TO_MOVE = 256
-# Groups of neighbours are cut at this many places at most.
+# Groups of neighbours are cut at this many points at most.
 MOST_CUTS = 1024
 # Costs that differ by less are equal up to rounding: the first is taken, whatever the last digits.
 TIE = 1e-12
@@ -64,7 +64,7 @@ def best_of_all(atoms: PointMasses) -> Indices:
 def best_of_neighbours(atoms: PointMasses) -> Indices:
     """Find the best partition into runs of neighbours.
 
-    All runs are tried while atoms are few; beyond that cuts are tried at places of equal mass, and
+    All runs are tried while atoms are few; beyond that cuts are tried at points of equal mass, and
     then more closely around the best ones.
     """
     size = len(atoms)
@@ -74,9 +74,9 @@ def best_of_neighbours(atoms: PointMasses) -> Indices:
     even = np.searchsorted(below, np.linspace(0, below[-1], MOST_CUTS // 2 + 1)[:-1])
     coarse = np.unique(np.append(0, np.minimum(even, size - 1)))
     best = _best_cuts(atoms, coarse)
-    place = np.searchsorted(coarse, best)
-    left = coarse[np.maximum(place - 1, 0)]
-    right = np.append(coarse, size)[place + 1]
+    index = np.searchsorted(coarse, best)
+    left = coarse[np.maximum(index - 1, 0)]
+    right = np.append(coarse, size)[index + 1]
     steps = max(2, MOST_CUTS // (2 * best.size))
     around = np.linspace(left, right - 1, steps).astype(np.intp).ravel()
     return _groups_of(_best_cuts(atoms, np.unique(np.append(coarse, around))), size)
@@ -87,7 +87,7 @@ def _groups_of(start: Indices, size: int) -> Indices:
 
 
 def _best_cuts(atoms: PointMasses, allowed: Indices) -> Indices:
-    """First atoms of the runs of least cost that begin at allowed places, 0 among them."""
+    """First atoms of the runs of least cost that begin at allowed points, 0 among them."""
     mass, ones, moment = (
         np.append(0.0, np.cumsum(part)) for part in (atoms.mass, atoms.ones, atoms.mass * atoms.at)
     )
@@ -95,9 +95,11 @@ def _best_cuts(atoms: PointMasses, allowed: Indices) -> Indices:
     least, opened = np.zeros(allowed.size + 1), np.zeros(allowed.size + 1, dtype=np.intp)
     for j, end in enumerate(ends, start=1):
         start = allowed[:j]
-        held = mass[end] - mass[start]
+        run_mass = mass[end] - mass[start]
         # A run too light to show in the sums costs nothing wherever it goes.
-        rate = np.divide(ones[end] - ones[start], held, out=atoms.at[start].copy(), where=held > 0)
+        rate = np.divide(
+            ones[end] - ones[start], run_mass, out=atoms.at[start].copy(), where=run_mass > 0
+        )
         middle = np.clip(np.searchsorted(atoms.at, rate), start, end)
         cost = rate * (2 * mass[middle] - mass[start] - mass[end])
         cost += moment[start] + moment[end] - 2 * moment[middle]
@@ -111,7 +113,7 @@ def _best_cuts(atoms: PointMasses, allowed: Indices) -> Indices:
     return np.array(runs[::-1])
 
 
-def moved_one_by_one(atoms: PointMasses, group: Indices) -> Indices:
+def improved_one_by_one(atoms: PointMasses, group: Indices) -> Indices:
     """Move the atom that gains most, to another group or a new one, until nothing gains."""
     cost = atoms.cost(group)
     while True:
@@ -161,7 +163,7 @@ def best_found(atoms: PointMasses) -> Indices:
         # From both sides, so that swapping the outcomes does not matter.
         mirrored = atoms.mirrored()
         found = [
-            moved_one_by_one(atoms, found[0]),
-            moved_one_by_one(mirrored, best_of_neighbours(mirrored))[::-1],
+            improved_one_by_one(atoms, found[0]),
+            improved_one_by_one(mirrored, best_of_neighbours(mirrored))[::-1],
         ]
     return min(found, key=atoms.cost)

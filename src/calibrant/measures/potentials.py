@@ -36,7 +36,7 @@ BLOCK = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of levels: their ones and zeros (of a total of one), and their place between nodes."""
+    """A run of levels: their ones and zeros (of a total of one), and position between nodes."""
 
     level: Floats
     ones: Floats

@@ -114,7 +114,7 @@ def opposite_region(
     return region_between(joint, found.start, found.stop)  # the few are off by very much
 
 
-def noise_of_coins(joint: Joint) -> tuple[Floats, float]:
+def bernoulli_noise(joint: Joint) -> tuple[Floats, float]:
     """Variance of the sum of residuals at each level, and the most that a single row may add.
 
     For outcomes that follow the forecasts.
@@ -165,8 +165,8 @@ def region_of(rows: Rows, low: float, high: float) -> Region:
 def region_of_part(part: Rows) -> Region:
     """Describe the forecasts of some rows."""
     return Region(
-        float(part.place.min()),
-        float(part.place.max()),
+        float(part.coordinate.min()),
+        float(part.coordinate.max()),
         *part.kind.forecast_and_observed(part),
         len(part) if part.weight is None else int((part.weight > 0).sum()),
         part.kind,

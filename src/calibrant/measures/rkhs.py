@@ -31,8 +31,8 @@ class Kernel(Protocol):
         """Squared error, and a bound on how far it is from exact."""
         ...
 
-    def forms(self, prediction: Floats, charges: Floats) -> Floats:
-        """Squared errors of many signed charges (one row each) at the predictions."""
+    def forms(self, prediction: Floats, residual_masses: Floats) -> Floats:
+        """Squared errors of residual masses (one row each) at the predictions."""
         ...
 
     def witness(self, joint: Joint) -> Witness:
@@ -43,7 +43,7 @@ class Kernel(Protocol):
         """K(v, v)."""
         ...
 
-    def moved_by(self, rounding: float) -> float:
+    def modulus(self, rounding: float) -> float:
         """Bound on the change of the error when cell means replace predictions."""
         ...
 
@@ -65,10 +65,10 @@ class LaplaceKernel:
         )
         return form / joint.total**2, 0.0
 
-    def forms(self, prediction: Floats, charges: Floats) -> Floats:
-        """Squared errors of many charges, exact."""
+    def forms(self, prediction: Floats, residual_masses: Floats) -> Floats:
+        """Squared errors of residual masses, exact."""
         none = np.zeros(prediction.size)
-        return compiled.laplace_forms(prediction, none, charges, self.bandwidth)
+        return compiled.laplace_forms(prediction, none, residual_masses, self.bandwidth)
 
     def witness(self, joint: Joint) -> DecayWitness:
         """Sum of kernels at the levels: it decays from both sides between two of them."""
@@ -89,7 +89,7 @@ class LaplaceKernel:
         """K(v, v) = 1."""
         return np.ones_like(prediction)
 
-    def moved_by(self, rounding: float) -> float:
+    def modulus(self, rounding: float) -> float:
         """Bound the change: tests of norm one vary by at most sqrt(2 |u - v| / bandwidth)."""
         return float(np.sqrt(2 * rounding / self.bandwidth))
 
@@ -111,19 +111,21 @@ class GaussianKernel:
             square = self._by_pairs(len(joint)).square(joint)[0]
             return square, _rounding_of_pairs(len(joint)) * size**2
         nodes, error = found
-        charge = _charges(joint, nodes)
-        square = float(charge @ self(nodes[:, np.newaxis], nodes) @ charge)
+        residual_mass = _interpolated_residuals(joint, nodes)
+        square = float(residual_mass @ self(nodes[:, np.newaxis], nodes) @ residual_mass)
         return square, (error + _rounding_error(nodes.size)) * size**2
 
-    def forms(self, prediction: Floats, charges: Floats) -> Floats:
-        """Squared errors of many charges, moved to the nodes by interpolation."""
+    def forms(self, prediction: Floats, residual_masses: Floats) -> Floats:
+        """Squared errors of residual masses, interpolated at the nodes."""
         found = self._nodes()
         if found is None:
-            return self._by_pairs(prediction.size).forms(prediction, charges)
+            return self._by_pairs(prediction.size).forms(prediction, residual_masses)
         nodes, _ = found
-        moments = charges @ _chebyshev_at(prediction, nodes.size).T
-        moved = moments @ _interpolation(nodes)
-        return np.asarray(np.einsum("bi,ij,bj->b", moved, self(nodes[:, np.newaxis], nodes), moved))
+        moments = residual_masses @ _chebyshev_at(prediction, nodes.size).T
+        at_nodes = moments @ _interpolation(nodes)
+        return np.asarray(
+            np.einsum("bi,ij,bj->b", at_nodes, self(nodes[:, np.newaxis], nodes), at_nodes)
+        )
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Evaluate the kernel."""
@@ -136,7 +138,7 @@ class GaussianKernel:
         if found is None:
             return self._by_pairs(len(joint)).witness(joint)
         nodes, _ = found
-        at_nodes = self(nodes[:, np.newaxis], nodes) @ _charges(joint, nodes)
+        at_nodes = self(nodes[:, np.newaxis], nodes) @ _interpolated_residuals(joint, nodes)
         scale = np.sqrt(max(0.0, self.square(joint)[0])) or 1.0
         return SeriesWitness.describe(joint, _interpolation(nodes) @ at_nodes / scale)
 
@@ -144,7 +146,7 @@ class GaussianKernel:
         """K(v, v) = 1."""
         return np.ones_like(prediction)
 
-    def moved_by(self, rounding: float) -> float:
+    def modulus(self, rounding: float) -> float:
         """Bound the change: tests of norm one have slope at most 1 / bandwidth."""
         return rounding / self.bandwidth
 
@@ -191,9 +193,9 @@ class PolynomialKernel:
         moments = self._moments(joint)
         return float(moments @ moments), 0.0
 
-    def forms(self, prediction: Floats, charges: Floats) -> Floats:
-        """Add up squared moments of many charges."""
-        moments = charges @ np.vander(prediction, self.degree + 1)
+    def forms(self, prediction: Floats, residual_masses: Floats) -> Floats:
+        """Add up squared moments of residual masses."""
+        moments = residual_masses @ np.vander(prediction, self.degree + 1)
         return np.asarray((moments**2).sum(axis=1))
 
     def witness(self, joint: Joint) -> SeriesWitness:
@@ -206,7 +208,7 @@ class PolynomialKernel:
         """K(v, v)."""
         return np.asarray(np.polynomial.polynomial.polyval(prediction**2, np.ones(self.degree + 1)))
 
-    def moved_by(self, rounding: float) -> float:
+    def modulus(self, rounding: float) -> float:
         """Bound the change: coefficients of norm one give slope at most sqrt(sum j^2)."""
         return rounding * float(np.linalg.norm(np.arange(self.degree + 1)))
 
@@ -225,15 +227,19 @@ class PairedKernel:
         square = float(self.forms(joint.prediction, _residual_mass(joint)[np.newaxis, :])[0])
         return max(0.0, square), 0.0
 
-    def forms(self, prediction: Floats, charges: Floats) -> Floats:
-        """Squared errors of many charges over all pairs."""
+    def forms(self, prediction: Floats, residual_masses: Floats) -> Floats:
+        """Squared errors of residual masses over all pairs."""
         if prediction.size > MOST_PAIRED_LEVELS:
             raise InvalidOptionError(
                 f"a kernel given as a function takes at most {MOST_PAIRED_LEVELS} levels",
                 f"{prediction.size}",
                 "round the predictions first: Joint.rounded(4096)",
             )
-        return np.asarray(np.sum(charges @ self._between(prediction, prediction) * charges, axis=1))
+        return np.asarray(
+            np.sum(
+                residual_masses @ self._between(prediction, prediction) * residual_masses, axis=1
+            )
+        )
 
     def witness(self, joint: Joint) -> PairedWitness:
         """Sum of kernels at the levels."""
@@ -248,7 +254,7 @@ class PairedKernel:
         """K(v, v)."""
         return self._called(prediction, prediction)
 
-    def moved_by(self, rounding: float) -> float:
+    def modulus(self, rounding: float) -> float:
         """Nothing is known of a kernel given as a function."""
         return 0.0 if rounding == 0 else np.inf
 
@@ -322,7 +328,7 @@ def _interpolation(nodes: Floats) -> Floats:
     return series
 
 
-def _charges(joint: Joint, nodes: Floats) -> Floats:
+def _interpolated_residuals(joint: Joint, nodes: Floats) -> Floats:
     """Residual at each Chebyshev node after interpolation."""
     return np.asarray(chebyshev_moments(joint, nodes.size - 1) @ _interpolation(nodes))
 

@@ -132,14 +132,16 @@ def earth_mover_distance(
     return _smooth(joint, "earth_mover_distance", 2.0, {})
 
 
-def smooth_batch(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
-    """Smooth errors of many signed charges (one row each) on the levels of a Joint."""
-    return kernels.smooth_errors(joint.prediction, np.zeros(len(joint)), charges, float(lipschitz))
+def smooth_batch(joint: Joint, residual_masses: Floats, *, lipschitz: float = 1.0) -> Floats:
+    """Smooth errors of residual masses (one row each) on the levels of a Joint."""
+    return kernels.smooth_errors(
+        joint.prediction, np.zeros(len(joint)), residual_masses, float(lipschitz)
+    )
 
 
-def mover_batch(joint: Joint, charges: Floats) -> Floats:
-    """Earth mover's distances of many signed charges on the levels of a Joint."""
-    return smooth_batch(joint, charges, lipschitz=2.0)
+def mover_batch(joint: Joint, residual_masses: Floats) -> Floats:
+    """Earth mover's distances of residual masses on the levels of a Joint."""
+    return smooth_batch(joint, residual_masses, lipschitz=2.0)
 
 
 def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:

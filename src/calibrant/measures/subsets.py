@@ -66,8 +66,8 @@ def in_levels(prediction: Floats, weight: Floats | None, resolution: int) -> tup
     """Joint of predictions in cells, without events, and the level of each row."""
     rows = Rows(prediction, np.zeros(prediction.size, np.uint8), weight)
     cell = cell_index(prediction, resolution)
-    held = np.bincount(cell, minlength=resolution) > 0
-    return Joint.from_rows(rows, resolution), (np.cumsum(held) - 1)[cell]
+    occupied = np.bincount(cell, minlength=resolution) > 0
+    return Joint.from_rows(rows, resolution), (np.cumsum(occupied) - 1)[cell]
 
 
 def best_found(
@@ -141,8 +141,8 @@ def gray_walk(
 def _smooth_bounds(rows: Rows, resolution: int | None) -> tuple[float, float]:
     joint = Joint.from_rows(rows, resolution)
     error = kernels.smooth_error(joint.prediction, joint.weight, joint.positives, 1.0)
-    value, reach = error / joint.total, joint.rounding
-    return value - reach, value + reach
+    value, slack = error / joint.total, joint.rounding
+    return value - slack, value + slack
 
 
 def _members(forecasts: ClassForecasts, code: int) -> Indices:
@@ -190,7 +190,7 @@ class _SubsetSearch:
         starts = [(label, start) for label in labels for start in self._starts(label)]
         chances = self._chances([start for _, start in starts])
         climbs = [
-            self._seen(label, start, chance)
+            self._evaluated(label, start, chance)
             for (label, start), chance in zip(starts, chances, strict=True)
         ]
         active = list(range(len(climbs)))
@@ -234,7 +234,7 @@ class _SubsetSearch:
         ]
         return [
             max(
-                [self._seen(one.label, wish, chance), *self._flipped(one, promise)],
+                [self._evaluated(one.label, wish, chance), *self._flipped(one, promise)],
                 key=lambda step: step.value,
             )
             for one, promise, wish, chance in zip(
@@ -248,25 +248,25 @@ class _SubsetSearch:
             members[index] ^= True
             if members.any() and not members.all():
                 column = self.table[:, index]
-                moved = now.chance + column if members[index] else now.chance - column
-                yield self._seen(now.label, members, moved)
+                changed = now.chance + column if members[index] else now.chance - column
+                yield self._evaluated(now.label, members, changed)
 
     def _gains(self, now: Sequence[_Subset]) -> Floats:
         """Find what each class adds to the bias that the best test of a subset sees."""
-        seen = np.empty((len(now), self.mass.size))
+        weighed = np.empty((len(now), self.mass.size))
         happened = np.empty((len(now), self.expected.size))
         for i, one in enumerate(now):
             joint = one.joint
             test = kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, 1.0)
-            seen[i] = np.interp(one.chance, joint.prediction, test) * self.mass
-            happened[i] = np.bincount(one.label, seen[i], self.expected.size)
-        return np.asarray(happened - seen @ self.table)
+            weighed[i] = np.interp(one.chance, joint.prediction, test) * self.mass
+            happened[i] = np.bincount(one.label, weighed[i], self.expected.size)
+        return np.asarray(happened - weighed @ self.table)
 
     def _chances(self, subsets: Sequence[Members]) -> Floats:
         """Chance of each subset, one row each."""
         return np.ascontiguousarray((self.table @ np.array(subsets, dtype=np.float64).T).T)
 
-    def _seen(self, label: Indices, members: Members, chance: Floats) -> _Subset:
+    def _evaluated(self, label: Indices, members: Members, chance: Floats) -> _Subset:
         chance = np.clip(chance, 0.0, 1.0)
         rows = Rows(chance, members[label].view(np.uint8), self.weight)
         joint = Joint.from_rows(rows, self.resolution)

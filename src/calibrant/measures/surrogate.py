@@ -68,13 +68,13 @@ def surrogate_interval_calibration_error(
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     value, width = _best_grid(joint)
     # Moving predictions by e moves R(w) by at most e + 2 e / w; see the modulus in the catalogue.
-    reach = 3 * joint.rounding**0.5 + joint.rounding
+    slack = 3 * joint.rounding**0.5 + joint.rounding
     return Measurement(
         value,
         "surrogate_interval_calibration_error",
         {"width": width, **rounding_settings(joint)},
         partial(_witness, joint, width),
-        bounds=(max(0.0, value - reach), value + reach),
+        bounds=(max(0.0, value - slack), value + slack),
     )
 
 
@@ -92,11 +92,11 @@ class _Grid:
 
     @classmethod
     def of(cls, joint: Joint, width: float) -> _Grid:
-        place, charge = joint.prediction / width, joint.mass * joint.residual
-        edge = np.append(place - 1, place)
+        position, residual_mass = joint.prediction / width, joint.mass * joint.residual
+        edge = np.append(position - 1, position)
         order = np.argsort(edge, kind="stable")
-        bias = np.cumsum(np.append(charge, -charge)[order])[:-1]
-        inside = np.cumsum(np.where(order < place.size, 1, -1))[:-1]
+        bias = np.cumsum(np.append(residual_mass, -residual_mass)[order])[:-1]
+        inside = np.cumsum(np.where(order < position.size, 1, -1))[:-1]
         # An interval without levels has no bias, also where sums leave a rounding error.
         return cls(edge[order], np.where(inside > 0, bias, 0.0))
 
@@ -104,10 +104,10 @@ class _Grid:
         """Mean over all shifts of the sum of absolute biases."""
         return float(np.abs(self.bias) @ np.diff(self.edge))
 
-    def mean_sign(self, place: Floats) -> Floats:
+    def mean_sign(self, position: Floats) -> Floats:
         """Mean over all shifts of the sign of the bias where each prediction is."""
         total = np.append(0.0, np.cumsum(np.sign(self.bias) * np.diff(self.edge)))
-        upper, lower = (np.interp(at, self.edge, total) for at in (place, place - 1))
+        upper, lower = (np.interp(at, self.edge, total) for at in (position, position - 1))
         return np.asarray(upper - lower)
 
 

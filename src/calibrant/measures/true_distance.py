@@ -14,7 +14,7 @@ from calibrant._base.options import check_tolerance
 from calibrant._base.words import count_text
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
-from calibrant.data.rows import Given
+from calibrant.data.rows import RawRows
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.measures.lower_distance import lower_bracket
@@ -205,7 +205,7 @@ def _read(
             "a Joint",
             "pass outcomes and predictions, or use the lower and the upper distance",
         )
-    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
+    joint, rows = Joint.checked(RawRows.read(y_true, y_proba, sample_weight, pos_label))
     return rows, joint
 
 
@@ -242,10 +242,10 @@ def _binary_rows(atoms: PointMasses) -> npt.NDArray[np.bool_] | None:
 
 
 def _witness(crowd: _Crowd, q: Floats, value: float) -> AssignmentWitness:
-    moved = np.abs(q - crowd.atoms.at)
-    furthest = int(np.argmax(moved))
+    distance = np.abs(q - crowd.atoms.at)
+    furthest = int(np.argmax(distance))
     sentence = (
-        f"{count_text(int((moved > 1e-12).sum()), 'individual')} of {len(q)} move, "
+        f"{count_text(int((distance > 1e-12).sum()), 'individual')} of {len(q)} move, "
         f"the furthest from {crowd.atoms.at[furthest]:.2f} to {q[furthest]:.2f}"
     )
     return AssignmentWitness(crowd.label, crowd.atoms.at, q, value, sentence)

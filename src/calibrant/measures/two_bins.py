@@ -112,10 +112,10 @@ def averaged_two_bin_error(
     )
 
 
-def two_bin_batch(joint: Joint, charges: Floats, *, order: int = 2) -> Floats:
-    """Averaged two-bin errors of many signed charges (one row each) on the levels of a Joint."""
+def two_bin_batch(joint: Joint, residual_masses: Floats, *, order: int = 2) -> Floats:
+    """Averaged two-bin errors of residual masses (one row each) on the levels of a Joint."""
     none = np.zeros(len(joint))
-    errors = kernels.two_bin_errors(joint.prediction, none, charges, order == 2)
+    errors = kernels.two_bin_errors(joint.prediction, none, residual_masses, order == 2)
     return np.maximum(0.0, errors)
 
 
@@ -136,8 +136,8 @@ def _error(joint: Joint, order: int) -> float:
 
 def _below(joint: Joint) -> Floats:
     """Residuals below each of the gaps between levels, the first and the last gap included."""
-    charges = (joint.positives - joint.weight * joint.prediction) / joint.total
-    return np.append(0.0, np.cumsum(charges))
+    residual_mass = (joint.positives - joint.weight * joint.prediction) / joint.total
+    return np.append(0.0, np.cumsum(residual_mass))
 
 
 def _biases(below: Floats, total: float, order: int) -> Floats:

@@ -116,10 +116,12 @@ def weighted_calibration_error(
     )
 
 
-def weighted_batch(joint: Joint, charges: Floats, *, family: Family | None = None) -> Floats:
-    """Weighted errors of many signed charges (one row each) on the levels of a Joint."""
+def weighted_batch(
+    joint: Joint, residual_masses: Floats, *, family: Family | None = None
+) -> Floats:
+    """Weighted errors of residual masses (one row each) on the levels of a Joint."""
     tests = _family(family)
-    positives = charges * joint.total + joint.weight * joint.prediction
+    positives = residual_masses * joint.total + joint.weight * joint.prediction
     return np.array([tests.best_test(joint.with_positives(row))[0] for row in positives])
 
 

@@ -18,7 +18,7 @@ from calibrant.data.times import checked_times
 from calibrant.decisions import AnyScore
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups import GroupRecalibration, recalibrate_by_group
-from calibrant.models.folds import Beside, Pairs, fold_pairs, given_pairs, sound, split_by
+from calibrant.models.folds import Pairs, SplitColumns, fold_pairs, read_pairs, sound, split_by
 from calibrant.models.forecasts import probabilities, raw_forecasts, refuse_no_forecasts, shrinkage
 from calibrant.models.report import ModelReport
 from calibrant.models.rows import content_of, count_rows, grouping_columns, take, takes_rows
@@ -27,15 +27,15 @@ from calibrant.recalibration import Calibrator, Recalibration, choice_of_probabi
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """Rows with their labels."""
+class TrainingRows:
+    """Rows with their labels, to fit and split."""
 
     X: Any
     labels: npt.NDArray[Any]
     code: Indices
     """Number of the class of each row."""
     weight: Floats | None
-    beside: Beside
+    split_columns: SplitColumns
 
     @classmethod
     def read(
@@ -47,7 +47,7 @@ class Lesson:
         *,
         clusters: object,
         time: object,
-    ) -> Lesson:
+    ) -> TrainingRows:
         """Read what is known beside features and labels."""
         size = labels.size
         cluster = None
@@ -58,32 +58,32 @@ class Lesson:
         plain = cluster is None and moments is None
         content = content_of(X) if plain else []
         content += [] if weight is None else [weight]
-        return cls(X, labels, code, weight, Beside(content, cluster, moments))
+        return cls(X, labels, code, weight, SplitColumns(content, cluster, moments))
 
-    def where(self, rows: Indices) -> Lesson:
+    def where(self, rows: Indices) -> TrainingRows:
         """Take some of the rows."""
-        beside = self.beside
-        return Lesson(
+        split_columns = self.split_columns
+        return TrainingRows(
             take(self.X, rows),
             self.labels[rows],
             self.code[rows],
             None if self.weight is None else self.weight[rows],
-            Beside(
+            SplitColumns(
                 [],
-                None if beside.cluster is None else beside.cluster[rows],
-                None if beside.time is None else beside.time[rows],
+                None if split_columns.cluster is None else split_columns.cluster[rows],
+                None if split_columns.time is None else split_columns.time[rows],
             ),
         )
 
-    def of_classes(self, classes: npt.NDArray[Any]) -> Lesson:
+    def of_classes(self, classes: npt.NDArray[Any]) -> TrainingRows:
         """Give labels their numbers among the classes of a model that came fitted."""
-        place = {label: i for i, label in enumerate(classes.tolist())}
-        unknown = [label for label in np.unique(self.labels).tolist() if label not in place]
+        index = {label: i for i, label in enumerate(classes.tolist())}
+        unknown = [label for label in np.unique(self.labels).tolist() if label not in index]
         if unknown:
             raise InvalidForecastsError(
                 "y must hold classes that the model knows", f"the class {unknown[0]!r}"
             )
-        code = np.array([place[label] for label in self.labels.tolist()], dtype=np.intp)
+        code = np.array([index[label] for label in self.labels.tolist()], dtype=np.intp)
         return replace(self, code=code)
 
 
@@ -211,7 +211,7 @@ class CalibratedClassifier(ModelWrapper):
         time : array-like of shape (n,), optional
             Times of the rows: models and calibrators learn from earlier rows only.
         **fit_params
-            Further arguments of the fit of the model. With metadata routing those that it asked
+            Further arguments of the fit of the model. With metadata routing those that it requested
             for.
 
         Returns
@@ -227,31 +227,31 @@ class CalibratedClassifier(ModelWrapper):
                 "X and y must have the same number of rows", f"{size} and {labels.size}"
             )
         weight = read_row_weights(sample_weight, size)
-        beside = {"clusters": clusters, "time": time}
-        fitting, splitting = self._routed(sample_weight, beside, fit_params)
+        extra = {"clusters": clusters, "time": time}
+        fitting, splitting = self._routed(sample_weight, extra, fit_params)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight > 0)
         if weight is not None and kept is not None:
             X, labels, weight = take(X, kept), labels[kept], weight[kept]  # noqa: N806
-            fitting, splitting, beside = (
+            fitting, splitting, extra = (
                 {
                     name: take(value, kept) if takes_rows(value, size) else value
                     for name, value in part.items()
                 }
-                for part in (fitting, splitting, beside)
+                for part in (fitting, splitting, extra)
             )
         _, classes, code = read_target(labels, self._class_name)
-        rows = Lesson.read(X, labels, code, weight, **beside)
+        rows = TrainingRows.read(X, labels, code, weight, **extra)
         if self._is_prefit:
             model = self.estimator
             classes = np.asarray(getattr(model, "classes_", classes))
             self._learn(rows.of_classes(classes), [(model, np.arange(labels.size))], classes, [])
             return self
-        pairs = self._pairs(rows, kept, beside["clusters"], splitting)
+        pairs = self._pairs(rows, kept, extra["clusters"], splitting)
         judged = [
-            (fitted_to(self.estimator, X, labels, taught, fitting), inside)
-            for taught, inside in pairs
+            (fitted_to(self.estimator, X, labels, training, fitting), inside)
+            for training, inside in pairs
         ]
-        self._learn(rows, judged, classes, [taught.size for taught, _ in pairs])
+        self._learn(rows, judged, classes, [training.size for training, _ in pairs])
         if not check_flag("ensemble", self.ensemble):
             self.estimators_ = [fitted_to(self.estimator, X, labels, None, fitting)]
         return self
@@ -262,8 +262,8 @@ class CalibratedClassifier(ModelWrapper):
         by = self._groups(X)
         total = np.zeros((0, 0))
         for model in self.estimators_:
-            moved = self._recalibrated(raw_forecasts(model, X, self.classes_)[0], by)
-            total = moved if total.size == 0 else total + moved
+            recalibrated = self._recalibrated(raw_forecasts(model, X, self.classes_)[0], by)
+            total = recalibrated if total.size == 0 else total + recalibrated
         return total / len(self.estimators_)
 
     def to_dict(self) -> dict[str, Any]:
@@ -318,51 +318,55 @@ class CalibratedClassifier(ModelWrapper):
         return self.estimators_
 
     def _pairs(
-        self, rows: Lesson, kept: Indices | None, groups: object, splitting: dict[str, Any]
+        self, rows: TrainingRows, kept: Indices | None, groups: object, splitting: dict[str, Any]
     ) -> Pairs:
-        """Rows that teach and rows that are forecast, for each model."""
+        """Training rows and rows that are forecast, for each model."""
         cv = 5 if self.cv is None else self.cv
         if isinstance(cv, int | float | np.number):
-            return fold_pairs(cv, rows.code, rows.beside, as_generator(self.rng))
+            return fold_pairs(cv, rows.code, rows.split_columns, as_generator(self.rng))
         if hasattr(cv, "split") and not isinstance(cv, str):
             pairs = split_by(cv, rows.X, rows.labels, groups, **splitting)
         else:
-            pairs = given_pairs(cv, kept)
+            pairs = read_pairs(cv, kept)
         return sound(pairs, rows.code)
 
     def _learn(
         self,
-        rows: Lesson,
+        rows: TrainingRows,
         judged: list[tuple[Any, Indices]],
         classes: npt.NDArray[Any],
-        lessons: list[int],
+        training_sizes: list[int],
     ) -> None:
         """Choose and fit a calibrator from forecasts of rows that the models have not seen.
 
-        Lessons are the numbers of rows that each model has learned from, none if it came fitted.
+        Training sizes are numbers of rows that each model was fitted to, none if it came fitted.
         """
         found = [raw_forecasts(model, take(rows.X, at), classes) for model, at in judged]
         inside = np.concatenate([at for _, at in judged])
-        raw = np.concatenate([given for given, _ in found])
+        raw = np.concatenate([raw_part for raw_part, _ in found])
         shrink = shrinkage(raw) if found[0][1] else None
         with arguments_named(y_proba="predict_proba of the model", y_true="y"):
             choice = self._choice(rows.where(inside), probabilities(raw, shrink), classes)
         self.estimators_ = [model for model, _ in judged]
         self.calibrator_, self.shrink_ = choice.calibrator, shrink
-        taught = sum(lessons) / (max(len(lessons), 1) * rows.labels.size)
+        training_share = sum(training_sizes) / (max(len(training_sizes), 1) * rows.labels.size)
         self.report_ = ModelReport.of(
-            choice, inside.size, len(lessons), taught, kept=check_flag("ensemble", self.ensemble)
+            choice,
+            inside.size,
+            len(training_sizes),
+            training_share,
+            kept=check_flag("ensemble", self.ensemble),
         )
         self.classes_ = classes
 
     def _choice(
-        self, rows: Lesson, chance: Floats, classes: npt.NDArray[Any]
+        self, rows: TrainingRows, chance: Floats, classes: npt.NDArray[Any]
     ) -> Recalibration | GroupRecalibration:
         methods, always = self._maps()
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "sample_weight": rows.weight,
-            "clusters": rows.beside.cluster,
-            "time": rows.beside.time,
+            "clusters": rows.split_columns.cluster,
+            "time": rows.split_columns.time,
             "methods": methods,
             "always": always,
             "score": self.proper_score,
@@ -371,14 +375,14 @@ class CalibratedClassifier(ModelWrapper):
         by = self._groups(rows.X)
         if len(classes) == 2:
             if by is not None:
-                return recalibrate_by_group(rows.code == 1, chance[:, 1], by, **given)
-            return choice_of_probabilities(rows.code == 1, chance[:, 1], **given)
+                return recalibrate_by_group(rows.code == 1, chance[:, 1], by, **options)
+            return choice_of_probabilities(rows.code == 1, chance[:, 1], **options)
         if by is not None:
             raise InvalidOptionError(
                 "patches for groups are for two classes", f"{len(classes)} classes", "leave out by"
             )
         return choice_of_probabilities(
-            rows.code, chance, classes=list(range(len(classes))), **given
+            rows.code, chance, classes=list(range(len(classes))), **options
         )
 
     def _maps(self) -> tuple[list[Calibrator | str] | None, bool]:
@@ -401,6 +405,6 @@ class CalibratedClassifier(ModelWrapper):
     def _recalibrated(self, raw: Floats, by: dict[str, Any] | None) -> Floats:
         chance = probabilities(raw, self.shrink_)
         if len(self.classes_) == 2:
-            moved = self.calibrator_.transform(chance[:, 1], by)
-            return np.column_stack([1 - moved, moved])
+            recalibrated = self.calibrator_.transform(chance[:, 1], by)
+            return np.column_stack([1 - recalibrated, recalibrated])
         return np.asarray(self.calibrator_.transform(chance))

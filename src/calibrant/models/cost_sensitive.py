@@ -139,8 +139,8 @@ class CostSensitiveClassifier(ModelWrapper):
         refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
         labels = one_column(as_array(y, "y"), "y")
         outcome = np.asarray(labels == self.classes_[1], dtype=np.intp)
-        place = {action: i for i, action in enumerate(self.task.actions)}
-        action = np.array([place[name] for name in self.decide(X).tolist()])
+        index = {action: i for i, action in enumerate(self.task.actions)}
+        action = np.array([index[name] for name in self.decide(X).tolist()])
         weight = None if sample_weight is None else as_array(sample_weight, "sample_weight")
         return float(np.average(self.task.payoffs[action, outcome], weights=weight))
 

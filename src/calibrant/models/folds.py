@@ -1,4 +1,4 @@
-"""Rows that teach a model and rows that it forecasts, again and again until all were forecast."""
+"""Training rows of a model and rows that it forecasts, until all rows were forecast."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 Pairs = list[tuple[Indices, Indices]]
-# So often are whole clusters dealt anew until every class is among the rows that teach.
+# So often are whole clusters dealt anew until every class is among the training rows.
 MOST_DEALS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What is known of the rows beside features and labels."""
+class SplitColumns:
+    """Columns that decide how rows are split: content, clusters, times."""
 
     content: list[npt.NDArray[Any]]
     """What rows hold, for an order that is theirs."""
@@ -29,18 +29,18 @@ class Beside:
     time: npt.NDArray[Any] | None = None
 
 
-def fold_pairs(cv: object, code: Indices, beside: Beside, rng: np.random.Generator) -> Pairs:
+def fold_pairs(cv: object, code: Indices, columns: SplitColumns, rng: np.random.Generator) -> Pairs:
     """Deal rows into folds: by content and seed, classes evenly; whole clusters; time forward."""
     count = whole("cv", cv, 2, MOST_FOLDS)
     _refuse_single_rows(code)
-    if beside.time is not None:
-        return _forward(count, code, beside)
-    if beside.cluster is not None:
-        return _by_clusters(count, code, beside.cluster, rng)
+    if columns.time is not None:
+        return _forward(count, code, columns)
+    if columns.cluster is not None:
+        return _by_clusters(count, code, columns.cluster, rng)
     fold = np.empty(code.size, dtype=np.intp)
     for number in range(int(code.max()) + 1):
         inside = np.flatnonzero(code == number)
-        fold[inside] = deal_folds(count, rng, *(part[inside] for part in beside.content))
+        fold[inside] = deal_folds(count, rng, *(part[inside] for part in columns.content))
     return _pairs(fold)
 
 
@@ -49,15 +49,15 @@ def split_by(
     X: Any,  # noqa: N803
     y: Any,
     groups: object,
-    **beside: Any,
+    **extra: Any,
 ) -> Pairs:
     """Take the folds of a splitter of scikit-learn."""
-    named = beside if groups is None else {"groups": groups, **beside}
+    named = extra if groups is None else {"groups": groups, **extra}
     return [(np.asarray(first), np.asarray(second)) for first, second in cv.split(X, y, **named)]
 
 
-def given_pairs(cv: object, kept: Indices | None) -> Pairs:
-    """Take pairs of rows that teach and are judged; rows are counted as they were given."""
+def read_pairs(cv: object, kept: Indices | None) -> Pairs:
+    """Take pairs of training and judged rows; rows are counted as the caller passed them."""
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise InvalidOptionError(
             'cv must be a number of folds, "prefit", a splitter, or pairs of rows', shown(cv)
@@ -66,15 +66,15 @@ def given_pairs(cv: object, kept: Indices | None) -> Pairs:
     if kept is None:
         return pairs
     most = max((int(part.max()) for pair in pairs for part in pair if part.size), default=0)
-    place = np.full(max(most, int(kept.max())) + 1, -1)
-    place[kept] = np.arange(kept.size)
-    moved = [(place[first], place[second]) for first, second in pairs]
-    return [(first[first >= 0], second[second >= 0]) for first, second in moved]
+    index = np.full(max(most, int(kept.max())) + 1, -1)
+    index[kept] = np.arange(kept.size)
+    renumbered = [(index[first], index[second]) for first, second in pairs]
+    return [(first[first >= 0], second[second >= 0]) for first, second in renumbered]
 
 
 def sound(pairs: Pairs, code: Indices) -> Pairs:
     """Refuse folds that forecast a row twice, or that no model can learn from."""
-    pairs = [(taught, judged) for taught, judged in pairs if judged.size]
+    pairs = [(training, judged) for training, judged in pairs if judged.size]
     found = np.concatenate([judged for _, judged in pairs]) if pairs else np.empty(0, np.intp)
     if found.size == 0 or np.bincount(found).max() > 1:
         raise InvalidOptionError(
@@ -82,8 +82,8 @@ def sound(pairs: Pairs, code: Indices) -> Pairs:
             "no rows" if found.size == 0 else "a row in two folds",
             "use a splitter such as StratifiedKFold",
         )
-    for taught, _ in pairs:
-        if not _has_all(code, taught):
+    for training, _ in pairs:
+        if not _has_all(code, training):
             raise InvalidForecastsError(
                 "every fold must leave rows of every class to learn from",
                 "a fold without a class",
@@ -100,11 +100,11 @@ def _pairs(fold: Indices) -> Pairs:
 
 
 def _by_clusters(count: int, code: Indices, cluster: Indices, rng: np.random.Generator) -> Pairs:
-    """Deal whole clusters, anew while a class has none among the rows that teach."""
+    """Deal whole clusters, anew while a class is not among the training rows."""
     whole_clusters = int(cluster.max()) + 1
     for _ in range(MOST_DEALS):
         pairs = _pairs(deal_clusters(cluster, min(count, whole_clusters), rng))
-        if all(_has_all(code, taught) for taught, _ in pairs):
+        if all(_has_all(code, training) for training, _ in pairs):
             return pairs
     raise InvalidForecastsError(
         "every class must be in two clusters or more, so that each fold can be forecast",
@@ -113,15 +113,15 @@ def _by_clusters(count: int, code: Indices, cluster: Indices, rng: np.random.Gen
     )
 
 
-def _forward(count: int, code: Indices, beside: Beside) -> Pairs:
+def _forward(count: int, code: Indices, columns: SplitColumns) -> Pairs:
     """Learn from what came before, and from no cluster that is judged."""
-    fold = deal_in_time(np.asarray(beside.time), count)
+    fold = deal_in_time(np.asarray(columns.time), count)
     pairs: Pairs = []
     for number in range(EARLIEST + 1, int(fold.max()) + 1):
-        judged, taught = np.flatnonzero(fold == number), fold < number
-        if beside.cluster is not None:
-            taught &= ~np.isin(beside.cluster, beside.cluster[judged])
-        rows = np.flatnonzero(taught)
+        judged, training = np.flatnonzero(fold == number), fold < number
+        if columns.cluster is not None:
+            training &= ~np.isin(columns.cluster, columns.cluster[judged])
+        rows = np.flatnonzero(training)
         if _has_all(code, rows):
             pairs.append((rows, judged))
     if not pairs:

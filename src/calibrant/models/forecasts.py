@@ -30,22 +30,22 @@ def refuse_no_forecasts(model: object) -> None:
 def raw_forecasts(model: Any, X: Any, classes: npt.NDArray[Any]) -> tuple[Floats, bool]:  # noqa: N803
     """Return a column for each class, or one column of scores; and whether they are scores."""
     if hasattr(model, "predict_proba"):
-        given = np.asarray(model.predict_proba(X), dtype=np.float64)
+        raw = np.asarray(model.predict_proba(X), dtype=np.float64)
         scores = False
     else:
-        given = np.asarray(model.decision_function(X), dtype=np.float64)
+        raw = np.asarray(model.decision_function(X), dtype=np.float64)
         scores = True
-        given = given[:, np.newaxis] if given.ndim == 1 else given
+        raw = raw[:, np.newaxis] if raw.ndim == 1 else raw
     known = np.asarray(getattr(model, "classes_", classes))
     width = 1 if scores and len(known) == 2 else len(known)
-    if given.ndim != 2 or given.shape[1] != width:
+    if raw.ndim != 2 or raw.shape[1] != width:
         raise InvalidForecastsError(
             "a model must give one column for each class",
-            f"shape {given.shape} for {len(known)} classes",
+            f"shape {raw.shape} for {len(known)} classes",
         )
     if np.array_equal(known, classes):
-        return given, scores
-    return _in_columns(given, known, classes), scores
+        return raw, scores
+    return _in_columns(raw, known, classes), scores
 
 
 def probabilities(raw: Floats, shrink: float | None) -> Floats:
@@ -64,7 +64,7 @@ def shrinkage(raw: Floats) -> float:
     return max(1.0, float(np.abs(raw).max()) / MOST_LOG_ODDS)
 
 
-def _in_columns(given: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:
+def _in_columns(raw: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:
     """Put the columns of a model's own classes where those of all classes stand."""
     missing = [label for label in classes.tolist() if label not in known.tolist()]
     if missing:
@@ -74,4 +74,4 @@ def _in_columns(given: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any
             "fit it to rows of all classes",
         )
     order = [known.tolist().index(label) for label in classes.tolist()]
-    return given[:, order]
+    return raw[:, order]

@@ -20,9 +20,9 @@ class ModelReport:
     unchanged: bool
     """Whether the model is left as it is."""
     gain: Gain
-    """Score that the calibrator saves for a row, with its interval. Rows that neither taught the
-    model nor the calibrator nor had a say in the choice judge it; with patches for groups, what
-    these save. The interval is about new rows like these and models that learned from the share
+    """Score that the calibrator saves for a row, with its interval. It is evaluated on rows that
+    were used neither to fit model and calibrator nor to choose; with patches for groups, what
+    these save. The interval is about new rows like these and models fitted to the share
     `taught`: with `ensemble=True` these are the models that are kept. One model of all rows is
     another model, and gains less where more rows cure what the calibrator corrects: of it nothing
     is promised."""
@@ -51,7 +51,7 @@ class ModelReport:
         *,
         kept: bool,
     ) -> ModelReport:
-        """Tell a choice of forecasts that some models made of rows, and whether these are kept."""
+        """Report a choice between forecasts of some models, and whether these are kept."""
         counted = count_text(rows, "row")
         if folds:
             by = (

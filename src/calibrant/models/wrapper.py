@@ -24,7 +24,7 @@ class ModelWrapper(Classifier):
     estimator: Any
 
     def get_metadata_routing(self) -> Any:
-        """Return what it asks for itself, and what the estimator inside asks for."""
+        """Return what it requests itself, and what the estimator inside requests."""
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
         router = MetadataRouter(owner=self).add_self_request(self._own_requests())
@@ -39,12 +39,12 @@ class ModelWrapper(Classifier):
     @property
     def n_features_in_(self) -> int:  # type: ignore[override]
         """Number of columns that the model was fitted to."""
-        return int(self._asked("n_features_in_"))
+        return int(self._from_fitted_model("n_features_in_"))
 
     @property
     def feature_names_in_(self) -> npt.NDArray[np.object_]:  # type: ignore[override]
         """Names of the columns that the model was fitted to, if they had any."""
-        return np.asarray(self._asked("feature_names_in_"), dtype=object)
+        return np.asarray(self._from_fitted_model("feature_names_in_"), dtype=object)
 
     @property
     def _is_prefit(self) -> bool:
@@ -55,7 +55,7 @@ class ModelWrapper(Classifier):
         """Return the fitted models inside."""
         raise NotImplementedError
 
-    def _asked(self, name: str) -> Any:
+    def _from_fitted_model(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(
                 f"{self._class_name} has no attribute {name!r} before it is fitted"
@@ -87,17 +87,17 @@ class ModelWrapper(Classifier):
         return new
 
     def _routed(
-        self, sample_weight: object, beside: dict[str, Any], given: dict[str, Any]
+        self, sample_weight: object, extra: dict[str, Any], fit_params: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the arguments of the fit of the model, and those of the split."""
         if _routing_enabled():
             from sklearn.utils.metadata_routing import process_routing
 
-            passed = {"sample_weight": sample_weight, **beside, **given}
+            passed = {"sample_weight": sample_weight, **extra, **fit_params}
             passed = {name: value for name, value in passed.items() if value is not None}
             routed = process_routing(self, "fit", **passed)
             return dict(routed.estimator.fit), dict(getattr(routed, "splitter", _NO_SPLIT).split)
-        fitting = dict(given)
+        fitting = dict(fit_params)
         if sample_weight is not None:
             takes = inspect.signature(self.estimator.fit).parameters
             if "sample_weight" in takes:
@@ -144,16 +144,16 @@ def fitted_to(
     X: Any,  # noqa: N803
     y: npt.NDArray[Any],
     rows: Indices | None,
-    beside: dict[str, Any],
+    extra: dict[str, Any],
 ) -> Any:
     """Fit a fresh model to some of the rows, or to all."""
     size = len(y)
     if rows is not None:
         X, y = take(X, rows), y[rows]  # noqa: N806
-        beside = {
+        extra = {
             name: take(value, rows) if takes_rows(value, size) else value
-            for name, value in beside.items()
+            for name, value in extra.items()
         }
     model = unfitted(estimator)
-    model.fit(X, y, **beside)
+    model.fit(X, y, **extra)
     return model

@@ -103,7 +103,7 @@ BETTORS = (*_learners(), *_alternatives())
 
 
 MIDDLES: Floats = (np.append(0.0, EDGES) + np.append(EDGES, 1.0)) / 2
-FIRST_LESSON = 16
+FIRST_UPDATE = 16
 # Information at which a learned stake is half of what was seen.
 DOUBT = 1.0
 SMALLEST_VARIANCE = 1e-12
@@ -173,11 +173,11 @@ class Bets:
         """Bet on rows in their order, learning after 16, 32, 64, ... rows."""
         start = 0
         while start < prediction.size:
-            lesson = max(FIRST_LESSON, 1 << self.rows.bit_length())
-            part = slice(start, min(start + lesson - self.rows, prediction.size))
+            next_update = max(FIRST_UPDATE, 1 << self.rows.bit_length())
+            part = slice(start, min(start + next_update - self.rows, prediction.size))
             self._play_part(prediction[part], outcome[part])
             start = part.stop
-            if self.rows == lesson:
+            if self.rows == next_update:
                 self._learn()
 
     def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8] | Floats) -> None:
@@ -269,9 +269,9 @@ class Bets:
     def joint(self) -> Joint:
         """All rows played, in cells."""
         book = self.book[0]
-        seen = book["cell_rows"] > 0
-        rows, positives = book["cell_rows"][seen], book["cell_positives"][seen]
-        mean = book["cell_predictions"][seen] / rows
+        occupied = book["cell_rows"] > 0
+        rows, positives = book["cell_rows"][occupied], book["cell_positives"][occupied]
+        mean = book["cell_predictions"][occupied] / rows
         if not self.between:
             return Joint.from_counts(mean, rows, positives)
         sums = LevelSums(

@@ -27,7 +27,7 @@ class Bet:
     """Mean of the outcome if forecasts are right, in [0, 1]."""
     outcome: Floats
     """In [0, 1]."""
-    place: Floats
+    coordinate: Floats
     """The forecast, or the width of the interval."""
 
     @classmethod
@@ -38,7 +38,7 @@ class Bet:
                 "bets take no weights", "sample_weight", "give rows of equal weight"
             )
         rows.refuse_ties()
-        return cls(*rows.kind.bets(rows), rows.place)
+        return cls(*rows.kind.bets(rows), rows.coordinate)
 
     def averaged(self, cluster: Indices) -> Bet:
         """Return one bet per cluster: means of bets that may depend on each other."""
@@ -51,7 +51,7 @@ class Bet:
 
     @property
     def _columns(self) -> tuple[Floats, Floats, Floats]:
-        return self.prediction, self.outcome, self.place
+        return self.prediction, self.outcome, self.coordinate
 
 
 def allowance_of(kind: Kind, scale: Scale | None, tolerance: float | str | None) -> float:

@@ -33,10 +33,10 @@ class BettingTest:
     def sentence(self) -> str:
         """Say what was found."""
         rows = count_text(self.rows, "row")
-        told = f"{self.observed}, {rows}" if self.observed else rows
+        details = f"{self.observed}, {rows}" if self.observed else rows
         return (
             f"The p-value is {chance_text(self.pvalue)}: perfect forecasts give one so small with "
-            f"that chance at most, whatever the distribution of outcomes ({told})."
+            f"that chance at most, whatever the distribution of outcomes ({details})."
         )
 
     def __str__(self) -> str:
@@ -99,22 +99,24 @@ def betting_test(
     True
     """
     refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, clusters=clusters)
-    given = Rows.of_kind(y_true, y_pred, kind, upper=upper, level=level, range_=range)
-    ends = (given.scale.start, given.scale.end) if given.scale.bounded else None
-    bet = Bet.of(given)
+    forecasts = Rows.of_kind(y_true, y_pred, kind, upper=upper, level=level, range_=range)
+    ends = (forecasts.scale.start, forecasts.scale.end) if forecasts.scale.bounded else None
+    bet = Bet.of(forecasts)
     if clusters is not None:
-        bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(given))))
-    order = canonical_order(bet.place, bet.prediction, bet.outcome)
+        bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(forecasts))))
+    order = canonical_order(bet.coordinate, bet.prediction, bet.outcome)
     bet = bet.where(as_generator(rng).permutation(order))
-    by_place = given.kind.chance is not None
+    by_range = forecasts.kind.chance is not None
     monitor = CalibrationMonitor(
-        kind=given.kind,
-        range=ends if given.kind.in_outcome_units else None,
+        kind=forecasts.kind,
+        range=ends if forecasts.kind.in_outcome_units else None,
         tolerance=tolerance,
         # All forecasts are known before the first bet, and their quartiles with them.
-        edges=np.unique(np.quantile(bet.place, QUARTILES, method="lower")) if by_place else None,
+        edges=np.unique(np.quantile(bet.coordinate, QUARTILES, method="lower"))
+        if by_range
+        else None,
     )
     monitor.play(bet)
     return BettingTest(
-        monitor.pvalue, monitor.evidence, given.kind.name, len(given), monitor.observed
+        monitor.pvalue, monitor.evidence, forecasts.kind.name, len(forecasts), monitor.observed
     )

@@ -52,13 +52,17 @@ def group_table(run: MonitorRun) -> list[tuple[str, ...]]:
     )
     lines: list[tuple[str, ...]] = [heads]
     for group in (*alarming, *quiet):
-        said, happened, evidence = group.mean_prediction, group.base_rate, group.monitor.evidence
-        ratio = NOTHING if said <= 0 else factor_text(happened / said)
+        forecast, observed, evidence = (
+            group.mean_prediction,
+            group.base_rate,
+            group.monitor.evidence,
+        )
+        ratio = NOTHING if forecast <= 0 else factor_text(observed / forecast)
         lines.append(
             (
                 shortened(visible(str(group.group)), LABEL),
                 thousands_text(group.rows),
-                *distinct_texts(said, happened),
+                *distinct_texts(forecast, observed),
                 ratio,
                 "infinite" if evidence == math.inf else f"{evidence:.3g}",
                 group.alarm_time or "none",
@@ -77,8 +81,8 @@ def group_lines(run: MonitorRun, most: int | None = None) -> list[str]:
     last = len(widths) - 1
     lines = [
         "  ".join(
-            f"{cell:<{width}}" if place in {0, last} else f"{cell:>{width}}"
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            f"{cell:<{width}}" if index in {0, last} else f"{cell:>{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
     ]
@@ -94,11 +98,11 @@ def window_table(windows: Sequence[Window], noun: str = "row") -> list[tuple[str
 
 
 def _cells(window: Window) -> tuple[str, ...]:
-    said, happened = window.mean_prediction, window.base_rate
-    if said is None or happened is None or window.smooth_error is None:
+    forecast, observed = window.mean_prediction, window.base_rate
+    if forecast is None or observed is None or window.smooth_error is None:
         return (window.start, "0", *[NOTHING] * 4)
     error, floor = comparable_texts(window.smooth_error, window.noise_floor or 0.0)
-    rates = distinct_texts(said, happened)
+    rates = distinct_texts(forecast, observed)
     return (window.start, thousands_text(window.rows), *rates, error, floor)
 
 

@@ -14,11 +14,11 @@ from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, have_zone, time_text
 from calibrant.errors import InvalidOptionError
-from calibrant.monitoring.carried import Carried
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
-from calibrant.monitoring.monitor import CalibrationMonitor, read_coins
+from calibrant.monitoring.monitor import CalibrationMonitor, read_binary_rows
+from calibrant.monitoring.row_digest import RowDigest
 from calibrant.monitoring.runs import MonitoredGroup, MonitorRun
-from calibrant.monitoring.seen import Seen
+from calibrant.monitoring.state import MonitorState
 from calibrant.monitoring.windows import Windows, window_length, windows_of
 
 # Whoever does not say how long windows are gets about so many.
@@ -81,16 +81,16 @@ def run_monitor(
     >>> seen.alarm
     False
     """
-    begun = Carried({})
-    seen, _ = carry_on(
+    begun = MonitorState({})
+    run, _ = continue_monitor(
         begun, y_true, y_proba, time, pos_label=pos_label, by=by, window=window,
         tolerance=tolerance, alpha=alpha, clusters=clusters, cluster_forecast=cluster_forecast,
     )  # fmt: skip
-    return replace(seen, new_rows=None)
+    return replace(run, new_rows=None)
 
 
-def carry_on(
-    log: Carried,
+def continue_monitor(
+    log: MonitorState,
     y_true: object,
     y_proba: object,
     time: Times,
@@ -103,13 +103,13 @@ def carry_on(
     clusters: object = None,
     cluster_forecast: ClusterForecast = "last",
     zoned: bool | None = None,
-) -> tuple[MonitorRun, Carried]:
+) -> tuple[MonitorRun, MonitorState]:
     """Watch rows that come after those of a log; the same as watching all of them at once.
 
     Parameters
     ----------
-    log : Carried
-        What an earlier run returned, or `Carried` with a description for the first run.
+    log : MonitorState
+        What an earlier run returned, or `MonitorState` with a description for the first run.
     y_true, y_proba, time, pos_label, by, window, tolerance, alpha, clusters, cluster_forecast
         As for `run_monitor`. Clusters cannot be carried on: one might have rows in several runs.
     zoned : bool, optional
@@ -117,11 +117,11 @@ def carry_on(
 
     Returns
     -------
-    tuple of MonitorRun and Carried
+    tuple of MonitorRun and MonitorState
         All of the log so far, and what the next run needs.
     """
     refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time, by=by, clusters=clusters)
-    prediction, outcome = read_coins(y_true, y_proba, pos_label)
+    prediction, outcome = read_binary_rows(y_true, y_proba, pos_label)
     moments = checked_times(time, prediction.size)
     zoned = have_zone(time) if zoned is None else zoned
     dated = moments.dtype.kind == "M"
@@ -141,7 +141,7 @@ def carry_on(
         prediction, outcome, moments = prediction[fresh], outcome[fresh], moments[fresh]
         labels = labels[fresh]
     counts = np.bincount(labels, minlength=len(names))
-    batch = Seen.of(moments, prediction, outcome, labels, names)
+    batch = RowDigest.of(moments, prediction, outcome, labels, names)
     if clusters is not None:
         events = one_per_cluster(prediction, outcome, moments, clusters, cluster_forecast, labels)
         prediction, outcome = events.prediction, events.outcome
@@ -165,26 +165,26 @@ def carry_on(
         earlier = None if old is None else old.stretch
         stretch = windows_of(moments[rows], prediction[rows], outcome[rows], length, earlier)
         groups.append(_watched(name, int(count), monitor, moments[rows], stretch, old))
-    seen = MonitorRun(
+    watched = MonitorRun(
         tuple(groups), groups[0].monitor.tolerance, alpha, window, how, new_rows=batch.rows
     )
     if not batch.rows:
-        return seen, log
+        return watched, log
     last = moments.max()
-    after = Carried(
+    after = MonitorState(
         log.described,
         dated,
         int(last.astype(np.int64)) if dated else float(last),
-        log.seen + batch,
+        log.watched + batch,
         batch,
         tuple(groups),
         zoned,
     )
-    return seen, after
+    return watched, after
 
 
 def _known_groups(
-    log: Carried, names: list[str | None], labels: npt.NDArray[np.intp]
+    log: MonitorState, names: list[str | None], labels: npt.NDArray[np.intp]
 ) -> tuple[list[str | None], npt.NDArray[np.intp]]:
     """Take the numbers that groups have in the log; they share alpha, so that none is added."""
     known = [group.group for group in log.groups]
@@ -195,8 +195,8 @@ def _known_groups(
             f"the new group {new[0]!s:.60}",
             "begin another state with all rows",
         )
-    places = np.array([known.index(name) for name in names], dtype=np.intp)
-    return known, places[labels]
+    numbers = np.array([known.index(name) for name in names], dtype=np.intp)
+    return known, numbers[labels]
 
 
 def run_at_large(
@@ -212,7 +212,7 @@ def run_at_large(
         # Two digits, rounded up, keep the last time out of a window of its own.
         step = 10.0 ** (np.floor(np.log10(length)) - 1)
         window = f"{np.ceil(length / step) * step:.12g}"
-    seen = run_monitor(
+    run = run_monitor(
         rows.outcome,
         rows.prediction,
         time,
@@ -221,7 +221,7 @@ def run_at_large(
         clusters=clusters,
         cluster_forecast="drawn",
     )
-    return seen.groups[0]
+    return run.groups[0]
 
 
 def _watched(

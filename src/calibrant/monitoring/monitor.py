@@ -58,7 +58,7 @@ class AwaitedForecast:
 
 
 @dataclass(slots=True)
-class WaitingRoom:
+class PendingForecasts:
     """Forecasts by key, in the order in which they were announced."""
 
     forecasts: dict[Key, AwaitedForecast] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def finite(time: float, name: str) -> float:
     return moment
 
 
-def read_coins(
+def read_binary_rows(
     y_true: object, y_proba: object, pos_label: object = None
 ) -> tuple[Floats, npt.NDArray[np.uint8]]:
     """Let rows through the gate and refuse mean outcomes."""
@@ -297,8 +297,8 @@ class CalibrationMonitor(Resumable):
         if self.kind.summed:
             allowed = None if tolerance is None else _allowed(tolerance)
         else:
-            given = str(tolerance) if isinstance(tolerance, ShareOfRarer) else tolerance
-            allowed = allowance_of(self.kind, self._scale, given)
+            limit = str(tolerance) if isinstance(tolerance, ShareOfRarer) else tolerance
+            allowed = allowance_of(self.kind, self._scale, limit)
         check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
         check_within("run_length", length, 1, LONGEST_RUN)
@@ -310,18 +310,18 @@ class CalibrationMonitor(Resumable):
         self.run_length = float(length)
         self.cluster_forecast = cluster_forecast
         self._allowed = allowed
-        self._by_place = self.kind.chance is not None
-        if edges is not None and not self._by_place:
+        self._by_range = self.kind.chance is not None
+        if edges is not None and not self._by_range:
             raise InvalidOptionError(
                 "edges are for quantiles and intervals", self.kind.name, "leave edges out"
             )
         self._edges = None if edges is None else _edges(edges)
         self._first: list[float] = []
-        self._bets = self._new_bets(2 if self._by_place else 1)
+        self._bets = self._new_bets(2 if self._by_range else 1)
         self._ranges: list[Bets] = [] if self._edges is None else self._new_ranges()
         self._sums = np.zeros(2)
         self._alarm_of_range: int | None = None
-        self._waiting = WaitingRoom()
+        self._waiting = PendingForecasts()
         self._lock = threading.RLock()  # no part of what is stored
 
     def _scale_within(self, range_: object) -> Scale | None:
@@ -410,7 +410,7 @@ class CalibrationMonitor(Resumable):
     def _read(self, y_true: object, y_proba: object, pos_label: object = None) -> Rows:
         """Check rows of the kind that is watched."""
         if self.kind.summed:
-            prediction, outcome = read_coins(y_true, y_proba, pos_label)
+            prediction, outcome = read_binary_rows(y_true, y_proba, pos_label)
             return Rows(prediction, outcome, None)
         if pos_label is not None:
             raise InvalidOptionError("@pos_label is for predicted probabilities", self.kind.name)
@@ -434,9 +434,9 @@ class CalibrationMonitor(Resumable):
             raise InvalidOptionError(
                 "an event has one forecast", "intervals", "watch each end as a quantile"
             )
-        place = np.arange(len(rows))
+        index = np.arange(len(rows))
         how = self.cluster_forecast
-        events = one_per_cluster(rows.prediction, rows.outcome, place, clusters, how)
+        events = one_per_cluster(rows.prediction, rows.outcome, index, clusters, how)
         order = np.argsort(events.time)
         return replace(rows, prediction=events.prediction[order], outcome=events.outcome[order])
 
@@ -444,12 +444,12 @@ class CalibrationMonitor(Resumable):
         """Take rows that are bets already."""
         with self._lock:
             before = self.rows
-            rows = np.arange(before + 1, before + bet.place.size + 1)
+            rows = np.arange(before + 1, before + bet.coordinate.size + 1)
             self._bets.play(bet.prediction, bet.outcome)
             # Added one by one, so that it does not matter how rows are divided among calls.
             for side, column in enumerate((bet.prediction, bet.outcome)):
                 self._sums[side] = np.cumsum([self._sums[side], *column])[-1]
-            start = self._learned(bet.place)
+            start = self._learned(bet.coordinate)
             if self._edges is not None:
                 self._play_ranges(bet.where(slice(start, None)), rows[start:])
             return self.alarm
@@ -457,7 +457,7 @@ class CalibrationMonitor(Resumable):
     def _play_ranges(self, bet: Bet, rows: Indices) -> None:
         """Bet on the rows of each range, and note the row of the whole stream of an alarm."""
         assert self._edges is not None  # noqa: S101  # the caller has looked
-        part = np.searchsorted(self._edges, bet.place, side="right")
+        part = np.searchsorted(self._edges, bet.coordinate, side="right")
         for number, bets in enumerate(self._ranges):
             inside = part == number
             before, known = bets.rows, bets.alarm_row is not None
@@ -468,11 +468,11 @@ class CalibrationMonitor(Resumable):
             row = int(rows[inside][bets.alarm_row - before - 1])
             self._alarm_of_range = min(row, self._alarm_of_range or row)
 
-    def _learned(self, place: Floats) -> int:
+    def _learned(self, coordinate: Floats) -> int:
         """Learn the edges from the first forecasts; at which row ranges begin to be watched."""
-        if not self._by_place or self._edges is not None:
+        if not self._by_range or self._edges is not None:
             return 0
-        taken = place[: LEARNED_FROM - len(self._first)]
+        taken = coordinate[: LEARNED_FROM - len(self._first)]
         self._first += taken.tolist()
         if len(self._first) == LEARNED_FROM:
             self._edges = np.unique(np.quantile(self._first, QUARTILES, method="lower"))
@@ -551,7 +551,7 @@ class CalibrationMonitor(Resumable):
     def evidence(self) -> float:
         """Evidence against calibration within the tolerance: an e-value after every row."""
         with self._lock:
-            if not self._by_place:
+            if not self._by_range:
                 return self._bets.evidence
             ranges = [bets.evidence for bets in self._ranges] or [1.0]
             return self._bets.evidence / 2 + float(np.mean(ranges)) / 2
@@ -621,13 +621,13 @@ class CalibrationMonitor(Resumable):
         needed = f"{1 / self.alpha:g}"
         noun = "row" if self.cluster_forecast is None else "cluster"
         if not self.alarm:
-            seen = f"No alarm after {count_text(self.rows, noun)}"
-            if self._by_place:
+            text = f"No alarm after {count_text(self.rows, noun)}"
+            if self._by_range:
                 return (
-                    f"{seen}: the p-value is {chance_text(self.pvalue)}, an alarm needs "
+                    f"{text}: the p-value is {chance_text(self.pvalue)}, an alarm needs "
                     f"{number_text(self.alpha)}."
                 )
-            return f"{seen}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
+            return f"{text}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
         start = f"Alarm after {count_text(self.alarm_row or 0, noun)}"
         if not self.kind.summed:
             over = f" Over all {noun}s: {self.observed}." if self.observed else ""
@@ -652,7 +652,9 @@ class CalibrationMonitor(Resumable):
                 return ""  # the mean of the bets is none of an expectile
             forecast, observed = self._sums / max(self.rows, 1)
             if self.kind.in_outcome_units and self._scale is not None:
-                forecast, observed = (float(self._scale.places(v)) for v in (forecast, observed))
+                forecast, observed = (
+                    float(self._scale.coordinates(v)) for v in (forecast, observed)
+                )
             return self.kind.words.forecast_and_observed(float(forecast), float(observed))
 
     def to_json(self) -> str:
@@ -716,7 +718,7 @@ class CalibrationMonitor(Resumable):
         """Take back what changes with the rows, and the tolerance in units of the bets."""
         if not self.kind.summed:
             self.tolerance = self._allowed = state.number("tolerance", 0.0, 1.0)
-            self._bets = self._new_bets(2 if self._by_place else 1)
+            self._bets = self._new_bets(2 if self._by_range else 1)
             self._ranges = [] if self._edges is None else self._new_ranges()
         self._bets.restore(state.part("bets"))
         self._first = state.numbers("first").tolist()
@@ -748,8 +750,8 @@ class CalibrationMonitor(Resumable):
         with self._lock:
             state = "alarm" if self.alarm else "no alarm"
             of = "" if self.kind.summed else f"{self.kind.name}, "
-            seen = f"{of}{self.rows} rows, evidence {self.evidence:.3g}"
-            return f"CalibrationMonitor({seen}, {state})"
+            text = f"{of}{self.rows} rows, evidence {self.evidence:.3g}"
+            return f"CalibrationMonitor({text}, {state})"
 
 
 def _allowed(tolerance: object) -> Tolerance:

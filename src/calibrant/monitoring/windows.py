@@ -47,7 +47,7 @@ class Windows:
 
     shown: tuple[Window, ...]
     step: int
-    """Place of the last window, in lengths from the origin."""
+    """Position of the last window, in lengths from the origin."""
     last: Joint
     """Rows of the last window."""
 
@@ -107,8 +107,8 @@ def _noise_floor(joint: Joint) -> float:
     """Mean smooth error if every outcome had the chance forecast, to a digit or two."""
     cells = joint if len(joint) <= CELLS else joint.rounded(CELLS)
     positives = draw_positives(cells, np.random.default_rng(0), DRAWS)
-    charges = (positives - cells.weight * cells.prediction) / cells.total
-    return float(Statistic.of(smooth_calibration_error).values(cells, charges).mean())
+    residual_mass = (positives - cells.weight * cells.prediction) / cells.total
+    return float(Statistic.of(smooth_calibration_error).values(cells, residual_mass).mean())
 
 
 def window_length(window: str, *, dated: bool) -> float:

@@ -51,12 +51,12 @@ class CanonicalWitness:
     def __call__(self, prediction: object) -> Floats:
         """Evaluate the test at rows of probabilities: one column per class."""
         at = np.atleast_2d(np.asarray(prediction, dtype=np.float64))
-        charge = charges_of(self.forecasts)
-        return self.kernel.pairs(at, self.forecasts.probability) @ charge / (2 * self.norm)
+        residual_mass = residual_mass_of(self.forecasts)
+        return self.kernel.pairs(at, self.forecasts.probability) @ residual_mass / (2 * self.norm)
 
     def advantage(self, joint: Any) -> float:
         """Mean of <w(p), y - p> over the rows of ClassForecasts."""
-        return float(np.vdot(charges_of(joint), self(joint.probability)))
+        return float(np.vdot(residual_mass_of(joint), self(joint.probability)))
 
 
 def canonical_calibration_error(
@@ -149,17 +149,17 @@ def canonical_calibration_error(
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     space, settings = find_kernel(kernel, bandwidth, degree)
     refuse_unknown("method", method, ("auto", "pairs", "features"))
-    charge = charges_of(forecasts)
+    residual_mass = residual_mass_of(forecasts)
     by_pairs = method == "pairs" or (method == "auto" and len(forecasts) <= MOST_PAIRED)
     if by_pairs or not isinstance(space, LaplaceClassKernel):
-        square = exact_square(space, forecasts.probability, charge) / 2
+        square = exact_square(space, forecasts.probability, residual_mass) / 2
         low, high = square, square
     else:
         features = whole("features", features, 2, MOST_FEATURES)
         drawn = space.frequencies(features, len(forecasts.classes), as_generator(rng))
-        squares = feature_squares(drawn, forecasts.probability, charge) / 2
+        squares = feature_squares(drawn, forecasts.probability, residual_mass) / 2
         square = float(squares.mean())
-        low, high = _bernstein(squares, float(np.linalg.norm(charge, axis=1).sum()) ** 2 / 2)
+        low, high = _bernstein(squares, float(np.linalg.norm(residual_mass, axis=1).sum()) ** 2 / 2)
         settings |= {
             "features": features,
             "feature_error": float(squares.std(ddof=1) / np.sqrt(features)),
@@ -194,12 +194,12 @@ def find_kernel(
     return MultinomialKernel(degree), {"kernel": kernel, "degree": degree}
 
 
-def charges_of(forecasts: ClassForecasts) -> Floats:
+def residual_mass_of(forecasts: ClassForecasts) -> Floats:
     """Mass times (one-hot label less probabilities) of each row."""
-    charge = -forecasts.probability
-    charge[np.arange(len(forecasts)), forecasts.label] += 1
-    charge *= forecasts.mass[:, np.newaxis]
-    return charge
+    residual_mass = -forecasts.probability
+    residual_mass[np.arange(len(forecasts)), forecasts.label] += 1
+    residual_mass *= forecasts.mass[:, np.newaxis]
+    return residual_mass
 
 
 def _without_own(forecasts: ClassForecasts, kernel: ClassKernel, square: float) -> float:
@@ -207,7 +207,9 @@ def _without_own(forecasts: ClassForecasts, kernel: ClassKernel, square: float) 
     if len(forecasts) < 2:
         raise InferenceRefusedError("an unbiased estimate needs two rows", "one row")
     mass = forecasts.mass
-    own = (charges_of(forecasts) ** 2).sum(axis=1) @ kernel.diagonal(forecasts.probability) / 2
+    own = (
+        (residual_mass_of(forecasts) ** 2).sum(axis=1) @ kernel.diagonal(forecasts.probability) / 2
+    )
     return float((square - own) / (1 - mass @ mass))
 
 
@@ -219,9 +221,11 @@ def _bernstein(squares: Floats, largest: float) -> tuple[float, float]:
     """
     size = squares.size
     log = np.log(4 / FAILURE)
-    reach = np.sqrt(2 * squares.var(ddof=1) * log / size) + 7 * largest * log / (3 * (size - 1))
+    half_width = np.sqrt(2 * squares.var(ddof=1) * log / size) + 7 * largest * log / (
+        3 * (size - 1)
+    )
     mean = float(squares.mean())
-    return max(0.0, mean - float(reach)), mean + float(reach)
+    return max(0.0, mean - float(half_width)), mean + float(half_width)
 
 
 def _witness(forecasts: ClassForecasts, kernel: ClassKernel, square: float) -> CanonicalWitness:

@@ -18,7 +18,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
-from calibrant.multiclass.canonical import charges_of
+from calibrant.multiclass.canonical import residual_mass_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
@@ -43,7 +43,7 @@ class ActionWitness:
 
     def advantage(self, joint: Any) -> float:
         """Mean of <w(p), y - p> over the rows of ClassForecasts."""
-        return float(np.vdot(charges_of(joint), self(joint.probability)))
+        return float(np.vdot(residual_mass_of(joint), self(joint.probability)))
 
 
 def decision_calibration_error(
@@ -298,9 +298,9 @@ def _top_label(forecasts: ClassForecasts) -> Floats:
         out=np.full_like(table, 1 / (table.shape[1] - 1)),
         where=rest[:, np.newaxis] > 0,
     )
-    moved: Floats = others * (1 - confidence)[:, np.newaxis]
-    moved[rows, top] = confidence
-    return moved
+    recalibrated: Floats = others * (1 - confidence)[:, np.newaxis]
+    recalibrated[rows, top] = confidence
+    return recalibrated
 
 
 RECALIBRATE: dict[str, Callable[[ClassForecasts], Floats]] = {
@@ -318,7 +318,7 @@ def _isotonic(rows: Rows) -> Floats:
 def _bias_by_action(forecasts: ClassForecasts, payoffs: Floats) -> Floats:
     """Mass times (happened less forecast) of each class, among the rows of each action."""
     bias = np.zeros_like(payoffs)
-    np.add.at(bias, first_best(payoffs, forecasts.probability), charges_of(forecasts))
+    np.add.at(bias, first_best(payoffs, forecasts.probability), residual_mass_of(forecasts))
     return bias
 
 
@@ -334,8 +334,8 @@ def action_witness(
     if not bias.any() or mass == 0:
         return ActionWitness(task, payoffs, bias, "no action is taken on biased forecasts")
     off = int(np.argmax(np.abs(bias[worst])))
-    said = float(forecasts.mass[inside] @ forecasts.probability[inside, off]) / mass
-    rates = forecast_and_rate(said, said + float(bias[worst, off]) / mass)
+    forecast = float(forecasts.mass[inside] @ forecasts.probability[inside, off]) / mass
+    rates = forecast_and_rate(forecast, forecast + float(bias[worst, off]) / mass)
     sentence = (
         f"where {task.actions[worst]!r} is best, class {forecasts.classes[off]} is off: "
         f"{rates} ({count_text(int(inside.sum()), 'row')})"

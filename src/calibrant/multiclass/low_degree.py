@@ -16,7 +16,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
 from calibrant.measures.rkhs import MOST_POWERS
-from calibrant.multiclass.canonical import charges_of
+from calibrant.multiclass.canonical import residual_mass_of
 from calibrant.multiclass.rkhs import (
     MultinomialKernel,
     exact_square,
@@ -46,7 +46,7 @@ class MonomialWitness:
 
     def advantage(self, joint: Any) -> float:
         """Mean of w(p) (y_k - p_k) over the rows of ClassForecasts."""
-        return float(self(joint.probability) @ charges_of(joint)[:, self.weighed])
+        return float(self(joint.probability) @ residual_mass_of(joint)[:, self.weighed])
 
 
 def low_degree_calibration_error(
@@ -124,17 +124,17 @@ def low_degree_calibration_error(
             "lower the degree"
             + (", or use norm='l2', which needs no more than all pairs of rows" * (norm == "l1")),
         )
-    charge = charges_of(forecasts)
+    residual_mass = residual_mass_of(forecasts)
     if by_pairs:
-        value = float(np.sqrt(max(0.0, exact_square(kernel, forecasts.probability, charge))))
+        value = float(np.sqrt(max(0.0, exact_square(kernel, forecasts.probability, residual_mass))))
     elif norm == "l2":
         squares = (
-            multiplicity(chosen) * float(np.sum((at @ charge) ** 2))
+            multiplicity(chosen) * float(np.sum((at @ residual_mass) ** 2))
             for chosen, at in monomials(forecasts.probability, int(degree))
         )
         value = float(np.sqrt(sum(squares)))
     else:
-        value = _largest(forecasts, charge, int(degree))[0]
+        value = _largest(forecasts, residual_mass, int(degree))[0]
     return Measurement(
         value,
         "low_degree_calibration_error",
@@ -144,12 +144,12 @@ def low_degree_calibration_error(
 
 
 def _largest(
-    forecasts: ClassForecasts, charge: Floats, degree: int
+    forecasts: ClassForecasts, residual_mass: Floats, degree: int
 ) -> tuple[float, tuple[int, ...], int, float]:
     """Largest bias under a monomial: its size, the monomial, the class, the sign."""
     best: tuple[float, tuple[int, ...], int, float] = (-1.0, (), 0, 1.0)
     for chosen, at in monomials(forecasts.probability, degree):
-        bias = at @ charge
+        bias = at @ residual_mass
         weighed = int(np.argmax(np.abs(bias)))
         if abs(bias[weighed]) > best[0]:
             best = (float(abs(bias[weighed])), chosen, weighed, float(np.sign(bias[weighed])))
@@ -160,14 +160,14 @@ def _witness(forecasts: ClassForecasts, degree: int) -> MonomialWitness:
     # A value from pairs may have more monomials than can be tried: those of lower degree are.
     while MultinomialKernel(degree).feature_count(len(forecasts.classes)) > MOST_MONOMIALS:
         degree -= 1
-    _, chosen, weighed, sign = _largest(forecasts, charges_of(forecasts), degree)
+    _, chosen, weighed, sign = _largest(forecasts, residual_mass_of(forecasts), degree)
     weight = forecasts.mass * forecasts.probability[:, list(chosen)].prod(axis=1)
     total = float(weight.sum()) or 1.0
     happened = float(weight @ (forecasts.label == weighed)) / total
-    said = float(weight @ forecasts.probability[:, weighed]) / total
+    mean = float(weight @ forecasts.probability[:, weighed]) / total
     names = " times ".join(str(forecasts.classes[index]) for index in chosen)
     where = f"weighed by the chance of {names}" if chosen else "over all rows"
     sentence = (
-        f"{where} class {forecasts.classes[weighed]} is off: {forecast_and_rate(said, happened)}"
+        f"{where} class {forecasts.classes[weighed]} is off: {forecast_and_rate(mean, happened)}"
     )
     return MonomialWitness(chosen, weighed, sign, sentence)

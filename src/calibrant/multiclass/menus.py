@@ -232,9 +232,9 @@ def _strictly(actions: Floats, stated: Floats, share: float) -> Floats:
     """
     centre = stated.mean(axis=0)
     spread = max(float(np.abs(stated - centre).max()), np.finfo(np.float64).tiny)
-    place = (stated - centre) / spread
-    constant = 2 * (place @ centre) + spread * (place**2).sum(axis=1)
-    score = 2 * place - constant[:, np.newaxis]
+    point = (stated - centre) / spread
+    constant = 2 * (point @ centre) + spread * (point**2).sum(axis=1)
+    score = 2 * point - constant[:, np.newaxis]
     score = (score - score.min()) / max(float(np.ptp(score)), np.finfo(np.float64).tiny)
     # Everywhere above zero, what those who would have been right gain from it.
     score = (1 + score) / 2

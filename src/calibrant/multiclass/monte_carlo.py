@@ -17,7 +17,11 @@ from calibrant.inference import CalibrationTest, Statistic
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.subsets import best_found, exact_columns, gray_walk, in_levels
-from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
+from calibrant.multiclass.canonical import (
+    canonical_calibration_error,
+    find_kernel,
+    residual_mass_of,
+)
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.rkhs import LaplaceClassKernel
@@ -139,8 +143,8 @@ def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolut
         cells, level = in_levels(chance, forecasts.weight, resolution)
         hits = member.astype(np.float64)
         happened = [np.bincount(level, weighed(hits[label]), len(cells)) for label in labels]
-        charges = (np.array(happened) - cells.weight * cells.prediction) / cells.total
-        np.maximum(worst, statistic.values(cells, charges), out=worst)
+        residual_masses = (np.array(happened) - cells.weight * cells.prediction) / cells.total
+        np.maximum(worst, statistic.values(cells, residual_masses), out=worst)
     return worst
 
 
@@ -157,8 +161,10 @@ def _kernel_score(
         pairs = kernel.pairs(table, table)
 
         def by_pairs(label: Indices) -> float:
-            charge = charges_of(forecasts.relabelled(label))
-            return float(np.sqrt(max(0.0, float(np.vdot(charge, pairs @ charge)) / 2)))
+            residual_mass = residual_mass_of(forecasts.relabelled(label))
+            return float(
+                np.sqrt(max(0.0, float(np.vdot(residual_mass, pairs @ residual_mass)) / 2))
+            )
 
         return by_pairs
     fitting = FEATURE_NUMBERS // len(forecasts)

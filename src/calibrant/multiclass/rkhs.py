@@ -94,8 +94,8 @@ def multiplicity(chosen: tuple[int, ...]) -> float:
     return float(orders)
 
 
-def exact_square(kernel: ClassKernel, probability: Floats, charge: Floats) -> float:
-    """Sum over all pairs of <charge, charge'> k(p, p'), in blocks of rows."""
+def exact_square(kernel: ClassKernel, probability: Floats, residual_mass: Floats) -> float:
+    """Sum over all pairs of <m, m'> k(p, p'), m the residual mass, in blocks of rows."""
     rows = probability.shape[0]
     part = max(1, NUMBERS_AT_ONCE // rows)
     total = 0.0
@@ -103,25 +103,25 @@ def exact_square(kernel: ClassKernel, probability: Floats, charge: Floats) -> fl
         block = slice(start, start + part)
         # Rows after the block are met as its partners: each pair of blocks counts twice.
         near = kernel.pairs(probability[block], probability[block])
-        total += float(np.vdot(charge[block], near @ charge[block]))
+        total += float(np.vdot(residual_mass[block], near @ residual_mass[block]))
         if start + part < rows:
             later = kernel.pairs(probability[block], probability[start + part :])
-            total += 2 * float(np.vdot(charge[block], later @ charge[start + part :]))
+            total += 2 * float(np.vdot(residual_mass[block], later @ residual_mass[start + part :]))
     return total
 
 
-def feature_squares(frequency: Floats, probability: Floats, charge: Floats) -> Floats:
-    """For each random frequency the squared length of the charges turned by it.
+def feature_squares(frequency: Floats, probability: Floats, residual_mass: Floats) -> Floats:
+    """For each random frequency the squared length of the residual mass turned by it.
 
-    Their mean over frequencies is the sum over pairs of <charge, charge'> k(p, p').
+    Their mean over frequencies is the sum over pairs of <m, m'> k(p, p'), m the residual mass.
     """
     rows = probability.shape[0]
-    cosine = np.zeros((frequency.shape[1], charge.shape[1]))
+    cosine = np.zeros((frequency.shape[1], residual_mass.shape[1]))
     sine = np.zeros_like(cosine)
     part = max(1, NUMBERS_AT_ONCE // frequency.shape[1])
     for start in range(0, rows, part):
         block = slice(start, start + part)
         angle = probability[block] @ frequency
-        cosine += np.cos(angle).T @ charge[block]
-        sine += np.sin(angle).T @ charge[block]
+        cosine += np.cos(angle).T @ residual_mass[block]
+        sine += np.sin(angle).T @ residual_mass[block]
     return np.asarray((cosine**2).sum(axis=1) + (sine**2).sum(axis=1))

@@ -65,10 +65,10 @@ def _surprises(forecasts: ClassForecasts, labels: Indices) -> Floats:
     for index, column in enumerate(forecasts.columns()):
         joint, level = in_levels(column, forecasts.weight, CELLS)
         draw, row = np.divmod(order[ends[index] : ends[index + 1]], rows)
-        place = draw * len(joint) + level[row]
-        happened = np.bincount(place, weight[row], draws * len(joint))
-        charges = happened.reshape(draws, len(joint)) - joint.weight * joint.prediction
-        errors = statistic.values(joint, charges / joint.total)
+        flat = draw * len(joint) + level[row]
+        happened = np.bincount(flat, weight[row], draws * len(joint))
+        residual_masses = happened.reshape(draws, len(joint)) - joint.weight * joint.prediction
+        errors = statistic.values(joint, residual_masses / joint.total)
         found[:, index] = _exponent(errors, column, forecasts.mass)
     return found
 
@@ -150,20 +150,20 @@ def _draws_for_sets(rows: int, classes: int) -> int:
     return next(affordable, 0)
 
 
-def class_tolerance(classes: int, asked: Tolerance | None = None) -> float:
+def class_tolerance(classes: int, chosen: Tolerance | None = None) -> float:
     """Error of a class that is small enough; a relative one is relative to its even share.
 
-    When nobody asked: 0.02, or a tenth of the even share.
+    By default 0.02, or a tenth of the even share.
 
     Examples
     --------
     >>> class_tolerance(3), class_tolerance(10), class_tolerance(10, ShareOfRarer(0.5))
     (0.02, 0.01, 0.05)
     """
-    if isinstance(asked, ShareOfRarer):
-        return asked.share / classes
-    if asked is not None:
-        return asked
+    if isinstance(chosen, ShareOfRarer):
+        return chosen.share / classes
+    if chosen is not None:
+        return chosen
     return min(LARGEST_TOLERANCE, TOLERATED_SHARE / classes)
 
 

@@ -13,7 +13,7 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import as_generator, whole
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
-from calibrant.multiclass.canonical import charges_of
+from calibrant.multiclass.canonical import residual_mass_of
 from calibrant.multiclass.decisions import ActionWitness, action_witness, levels_of
 from calibrant.multiclass.tasks import TIE_TOLERANCE, MulticlassDecisionTask, first_best
 
@@ -107,7 +107,7 @@ def worst_decision_calibration_error(
     first, level = levels_of(forecasts.probability)
     stated = forecasts.probability[first]
     bias = np.zeros_like(stated)
-    np.add.at(bias, level, charges_of(forecasts))
+    np.add.at(bias, level, residual_mass_of(forecasts))
     most = min(float(np.linalg.norm(bias, axis=1).sum()), float(np.sqrt(2)))
     if stated.shape[1] == 2:
         payoffs, most = _of_two_classes(stated[:, 1], bias[:, 1], count)
@@ -152,10 +152,10 @@ def _of_two_classes(chance: Floats, bias: Floats, count: int) -> tuple[Floats, f
         rising, falling = value[up] - total[up] + total, value[down] + total[down] - total
         cuts.append(np.where(rising >= falling, up, down))
         value = np.maximum(rising, falling)
-    place, found = total.size - 1, []
+    index, found = total.size - 1, []
     for cut in reversed(cuts):
-        place = int(cut[place])
-        found.append(place)
+        index = int(cut[index])
+        found.append(index)
     inner = sorted({cut for cut in found if 0 < cut < chance.size})
     ascending = chance[order]
     between = np.array([(ascending[cut - 1] + ascending[cut]) / 2 for cut in inner])
@@ -169,7 +169,7 @@ def _of_two_classes(chance: Floats, bias: Floats, count: int) -> tuple[Floats, f
 
 
 def _running_best(value: Floats) -> Any:
-    """Place of the largest value so far."""
+    """Index of the largest value so far."""
     best = np.maximum.accumulate(value)
     return np.maximum.accumulate(np.where(value >= best, np.arange(value.size), 0))
 
@@ -183,10 +183,10 @@ def _one_action_each(stated: Floats) -> Floats:
     share = stated / stated.sum(axis=1, keepdims=True)
     centre = share.mean(axis=0)
     spread = max(float(np.abs(share - centre).max()), np.finfo(np.float64).tiny)
-    place = (share - centre) / spread
+    point = (share - centre) / spread
     # Probabilities sum to one, so that a number added to all classes is a constant.
-    constant = 2 * (place @ centre) + spread * (place**2).sum(axis=1)
-    payoffs = 2 * place - constant[:, np.newaxis]
+    constant = 2 * (point @ centre) + spread * (point**2).sum(axis=1)
+    payoffs = 2 * point - constant[:, np.newaxis]
     return payoffs if len(payoffs) > 1 else np.vstack([payoffs, payoffs - 1])
 
 
@@ -206,9 +206,9 @@ class _Sweep:
     """Bias of the levels on its left, the pivot left out."""
 
     @classmethod
-    def about(cls, place: Floats, bias: Floats, pivot: int) -> _Sweep:
+    def about(cls, point: Floats, bias: Floats, pivot: int) -> _Sweep:
         """Turn a line by half a circle."""
-        away = np.delete(place, pivot, axis=0) - place[pivot]
+        away = np.delete(point, pivot, axis=0) - point[pivot]
         others = np.delete(bias, pivot, axis=0)
         distance = np.hypot(*away.T)
         angle = np.arctan2(away[:, 1], away[:, 0])
@@ -230,16 +230,16 @@ class _Sweep:
         middle = (edge[:-1] + edge[1:]) / 2 + start
         return cls(pivot, middle[open_gap], left[open_gap])
 
-    def payoffs(self, place: Floats, gap: int, *, joined: bool) -> Floats:
+    def payoffs(self, point: Floats, gap: int, *, joined: bool) -> Floats:
         """Payoffs of two actions, the second best on the left; the pivot is `joined` to it or not.
 
         The line is moved by half of what would reach the nearest other level.
         """
         angle = self.direction[gap]
         x, y = -np.sin(angle), np.cos(angle)
-        height = (np.delete(place, self.pivot, axis=0) - place[self.pivot]) @ (x, y)
+        height = (np.delete(point, self.pivot, axis=0) - point[self.pivot]) @ (x, y)
         moved = float(np.abs(height).min()) / 2
-        constant = (moved if joined else -moved) - float(place[self.pivot] @ (x, y))
+        constant = (moved if joined else -moved) - float(point[self.pivot] @ (x, y))
         # Sums of probabilities are one, so that a plane through the origin parts as the line does.
         # Equal payoffs are a tie, which the first action wins, up to a tolerance.
         weight = np.array([x, y, 0.0]) + constant
@@ -251,11 +251,11 @@ def _by_sweeps(stated: Floats, bias: Floats) -> tuple[Floats, float]:
 
     Returns payoffs, and the largest error that any parting can have.
     """
-    place = (stated / stated.sum(axis=1, keepdims=True))[:, :2]
+    point = (stated / stated.sum(axis=1, keepdims=True))[:, :2]
     total = bias.sum(axis=0)
     partings = []
-    for pivot in range(len(place)):
-        sweep = _Sweep.about(place, bias, pivot)
+    for pivot in range(len(point)):
+        sweep = _Sweep.about(point, bias, pivot)
         inside = np.concatenate([sweep.left, sweep.left + bias[pivot]])
         values = np.linalg.norm(inside, axis=1) + np.linalg.norm(total - inside, axis=1)
         found = int(np.argmax(values))
@@ -264,9 +264,9 @@ def _by_sweeps(stated: Floats, bias: Floats) -> tuple[Floats, float]:
     most = partings[0][0]
     best, value = np.zeros((2, 3)), -1.0
     for _, pivot, found in partings[:MOST_TRIED]:
-        sweep = _Sweep.about(place, bias, pivot)
+        sweep = _Sweep.about(point, bias, pivot)
         joined, gap = divmod(found, len(sweep.left))
-        payoffs = sweep.payoffs(place, gap, joined=bool(joined))
+        payoffs = sweep.payoffs(point, gap, joined=bool(joined))
         error = _error(stated, bias, payoffs)
         if error > value:
             best, value = payoffs, error

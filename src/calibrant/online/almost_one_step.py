@@ -119,7 +119,7 @@ class AlmostOneStepAhead(GridForecaster):
         del coin
         sequence = self._readable(outcomes).astype(np.uint8)
         self._announced = self._pending = None  # they follow from the state
-        said = [np.zeros(0)]
+        parts = [np.zeros(0)]
         start = 0
         while start < sequence.size:
             left = self._epoch_end - self.rounds if self._epoch_end > 0 else sequence.size
@@ -127,13 +127,13 @@ class AlmostOneStepAhead(GridForecaster):
             predictions, self._tallies, self._at = kernels.almost_one_step_ahead(
                 self._tallies, self._at, part, self._midpoint
             )
-            said.append(predictions)
+            parts.append(predictions)
             self._moves += part.size if self._midpoint else int(np.count_nonzero(part))
             self.rounds += part.size
             start += part.size
             if self.rounds == self._epoch_end:
                 self._next_epoch()
-        return np.concatenate(said) if len(said) > 2 else said[-1]
+        return np.concatenate(parts) if len(parts) > 2 else parts[-1]
 
     def _best_grid(self, length: int) -> int:
         if self._midpoint:
@@ -146,8 +146,8 @@ class AlmostOneStepAhead(GridForecaster):
         self._at = 0
         self._moves = 0
 
-    def _make_room(self, state: Stored) -> None:
-        super()._make_room(state)
+    def _prepare_for(self, state: Stored) -> None:
+        super()._prepare_for(state)
         tallies = state.numbers("_tallies", shape=(self._grid + 1,))
         # The compiled pass looks for the first switch from the last one, and must find it.
         switch = (tallies[:-1] <= 0) & (tallies[1:] >= 0)

@@ -75,7 +75,7 @@ class ProperCalibeater:
         self.cells = whole("cells", cells, 1, MOST_CELLS)
         self._coin = as_generator(rng)
         self._forecasters: dict[int, UCalibratedForecaster] = {}
-        self._asked: int | None = None
+        self._open_cell: int | None = None
 
     def forecast(self, x: float) -> Forecast:
         """Announce the distribution of what will be said where the model says x."""
@@ -90,12 +90,12 @@ class ProperCalibeater:
             What the model says.
         """
         number = self._cell(x)
-        if self._asked not in {None, number}:
+        if self._open_cell not in {None, number}:
             raise _out_of_turn()
-        self._asked = number
-        said = self._forecaster(number).predict(self._coin)
-        assert isinstance(said, float)  # noqa: S101  # one number for two outcomes
-        return said
+        self._open_cell = number
+        prediction = self._forecaster(number).predict(self._coin)
+        assert isinstance(prediction, float)  # noqa: S101  # one number for two outcomes
+        return prediction
 
     def learn_one(self, x: float, y: object) -> None:
         """Learn the outcome where the model said x.
@@ -109,7 +109,7 @@ class ProperCalibeater:
         """
         self.predict_one(x)
         self._forecaster(self._cell(x)).update(y)
-        self._asked = None
+        self._open_cell = None
 
     def run(self, outcomes: object, probabilities: object) -> Floats:
         """Play a recorded stream in its order: predict, then learn, row by row.
@@ -299,7 +299,7 @@ class Calibeater:
         self.cells = whole("cells", cells, 1, MOST_CELLS)
         self._forecaster = RivalledForecaster(horizon, rng=rng)
         self._counts: dict[int, tuple[int, int]] = {}  # rounds and ones of each cell
-        self._asked: int | None = None
+        self._open_cell: int | None = None
 
     def forecast(self, x: float) -> Forecast:
         """Announce the distribution of what will be said where the model says x.
@@ -314,7 +314,7 @@ class Calibeater:
         Distribution
         """
         number = self._cell(x)
-        if self._asked not in {None, number}:
+        if self._open_cell not in {None, number}:
             raise _out_of_turn()
         return self._forecaster.against(self._mean(number))
 
@@ -331,7 +331,7 @@ class Calibeater:
         float
         """
         self.forecast(x)
-        self._asked = self._cell(x)
+        self._open_cell = self._cell(x)
         return float(self._forecaster.predict())
 
     def learn_one(self, x: float, y: object) -> None:
@@ -349,7 +349,7 @@ class Calibeater:
         self._forecaster.update(outcome)
         rounds, ones = self._counts.get(number, (0, 0))
         self._counts[number] = rounds + 1, ones + outcome
-        self._asked = None
+        self._open_cell = None
 
     def run(self, outcomes: object, probabilities: object) -> Floats:
         """Play a recorded stream in its order: predict, then learn, row by row.

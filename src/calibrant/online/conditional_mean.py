@@ -15,7 +15,7 @@ MARGIN = 0.0343
 # A bias of no more than this is left alone.
 SMALL = 1.0
 
-Place = tuple[int, int, int]
+Cell = tuple[int, int, int]
 """Level, threshold and interval."""
 
 
@@ -76,9 +76,9 @@ class ConditionalMeanForecaster:
         self._order = [(first, j) for j in range(first + 1, first + depth + 1)]
         self._order += [(i, first + depth) for i in range(first + 1, first + depth)]
         self._labelers: dict[tuple[int, int, int], RecursiveLabeler] = {}
-        self._signs: dict[Place, str] = {}
-        self._biases: dict[Place, float] = {}
-        self._next: tuple[float, float, Place | None, str] | None = None
+        self._signs: dict[Cell, str] = {}
+        self._biases: dict[Cell, float] = {}
+        self._next: tuple[float, float, Cell | None, str] | None = None
 
     def forecast(self) -> float:
         """Forecast an endpoint near the chance, or one whose bias the chance works off."""
@@ -92,34 +92,34 @@ class ConditionalMeanForecaster:
         del prediction
         self.forecast()
         assert self._next is not None  # noqa: S101  # forecast() has set it
-        chance, said, place, sign = self._next
-        if place is not None:
-            self._signs[place] = sign
-            self._biases[place] = self._biases.get(place, 0.0) + chance - said
-            shrunk = (chance - said) * (1 if sign == PLUS else -1) < 0
-            if shrunk and abs(self._biases[place]) <= SMALL:
-                del self._signs[place], self._biases[place]
+        chance, endpoint, cell, sign = self._next
+        if cell is not None:
+            self._signs[cell] = sign
+            self._biases[cell] = self._biases.get(cell, 0.0) + chance - endpoint
+            shrunk = (chance - endpoint) * (1 if sign == PLUS else -1) < 0
+            if shrunk and abs(self._biases[cell]) <= SMALL:
+                del self._signs[cell], self._biases[cell]
         self._outcomes.append(outcome)
         self._next = None
 
-    def _choose(self, chance: float) -> tuple[float, float, Place | None, str]:
-        """Chance, forecast, and the place whose bias changes with its sign."""
-        for place, sign in self._signs.items():
-            said = _endpoint(place, sign)
-            if abs(self._biases[place]) > SMALL and (
-                chance < said if sign == PLUS else chance > said
+    def _choose(self, chance: float) -> tuple[float, float, Cell | None, str]:
+        """Chance, forecast, and the cell whose bias changes with its sign."""
+        for cell, sign in self._signs.items():
+            endpoint = _endpoint(cell, sign)
+            if abs(self._biases[cell]) > SMALL and (
+                chance < endpoint if sign == PLUS else chance > endpoint
             ):
-                return chance, said, place, sign
+                return chance, endpoint, cell, sign
         for level, threshold in self._order:
             count = 2 ** (level + 1)
-            place = level, threshold, min(int(chance * count), count - 1)
-            if abs(self._biases.get(place, 0.0)) < 2.0 ** (threshold - level):
-                sign = self._signs.get(place) or self._label(place)
-                return chance, _endpoint(place, sign), place, sign
+            cell = level, threshold, min(int(chance * count), count - 1)
+            if abs(self._biases.get(cell, 0.0)) < 2.0 ** (threshold - level):
+                sign = self._signs.get(cell) or self._label(cell)
+                return chance, _endpoint(cell, sign), cell, sign
         return chance, round(chance * 2**self._finest) / 2**self._finest, None, ""
 
-    def _label(self, place: Place) -> str:
-        level, threshold, interval = place
+    def _label(self, cell: Cell) -> str:
+        level, threshold, interval = cell
         game = level, threshold, interval % 2
         if game not in self._labelers:
             self._labelers[game] = RecursiveLabeler(2**level)
@@ -129,6 +129,6 @@ class ConditionalMeanForecaster:
         return f"ConditionalMeanForecaster(horizon={self.horizon})"
 
 
-def _endpoint(place: Place, sign: str) -> float:
-    level, _, interval = place
+def _endpoint(cell: Cell, sign: str) -> float:
+    level, _, interval = cell
     return float(interval + (sign == MINUS)) / float(2 ** (level + 1))

@@ -42,7 +42,7 @@ class GridForecaster(Forecaster):
         grid = None if grid is None else whole("grid", grid, least_grid, MOST_GRID)
         options = {"horizon": horizon, "grid": grid, **further}
         super().__init__(options, horizon=horizon, rng=rng)
-        self._given_grid = grid
+        self._chosen_grid = grid
         self._begin(self._first_length())
 
     @abstractmethod
@@ -61,11 +61,11 @@ class GridForecaster(Forecaster):
         """Return the rounds of the first epoch; None if it has no end."""
         if self.horizon is not None:
             return self.horizon
-        return FIRST_EPOCH if self._given_grid is None else None
+        return FIRST_EPOCH if self._chosen_grid is None else None
 
     def _grid_for(self, length: int | None) -> int:
-        if self._given_grid is not None or length is None:
-            return self._given_grid or 1
+        if self._chosen_grid is not None or length is None:
+            return self._chosen_grid or 1
         return self._best_grid(length)
 
     def _begin(self, length: int | None) -> None:
@@ -76,7 +76,7 @@ class GridForecaster(Forecaster):
     def _next_epoch(self) -> None:
         self._begin(2 * (self._length or 1))
 
-    def _make_room(self, state: Stored) -> None:
+    def _prepare_for(self, state: Stored) -> None:
         length = None if state.get("_length") is None else state.whole("_length", 1)
         if state.whole("_grid", 1) != self._grid_for(length):
             raise InvalidStateError("a stored grid must be that of its epoch")

@@ -157,11 +157,11 @@ class Forecaster(ABC):
             The predictions.
         """
         sequence = self._readable(outcomes)
-        said = np.zeros((sequence.size, *self._shape()))
+        predictions = np.zeros((sequence.size, *self._shape()))
         for row, outcome in enumerate(sequence.tolist()):
-            said[row] = self.predict(coin)
+            predictions[row] = self.predict(coin)
             self.update(outcome)
-        return said
+        return predictions
 
     def _readable(self, outcomes: object) -> npt.NDArray[np.int64]:
         sequence = read_sequence(outcomes, self.classes)
@@ -223,7 +223,7 @@ class Forecaster(ABC):
                 f"{stored.what} must hold the state that to_json wrote",
                 ", ".join(map(str, state.data))[:60],
             )
-        self._make_room(state)
+        self._prepare_for(state)
         for name in self._state_names():
             refuse_unlike(state.get(name), getattr(self, name), f"{name} of {stored.what}")
             setattr(self, name, state.get(name))
@@ -236,12 +236,14 @@ class Forecaster(ABC):
             self._coin = generator_from(stored.part("coin"))
         if self.rounds != self.horizon:  # a round on a copy shows whether the state holds together
             trial = deepcopy(self)
-            said = np.asarray(trial.predict())
-            if not bool(((said >= 0) & (said <= 1)).all()):
-                raise InvalidStateError(f"{stored.what} must predict probabilities", f"{said}")
+            prediction = np.asarray(trial.predict())
+            if not bool(((prediction >= 0) & (prediction <= 1)).all()):
+                raise InvalidStateError(
+                    f"{stored.what} must predict probabilities", f"{prediction}"
+                )
             trial.update(0)
 
-    def _make_room(self, state: Stored) -> None:
+    def _prepare_for(self, state: Stored) -> None:
         """Prepare for a stored state whose size is not that of a new forecaster."""
         del state
 

@@ -104,9 +104,9 @@ class FosterForecaster(GridForecaster):
         excess = self._surplus[at]
         excess[0] += change - 1
         excess[1] -= change + 1
-        place = 1 if excess[0] > 0 else 2 if excess[1] > 0 else 0
-        if place != self._places[at]:
+        number = 1 if excess[0] > 0 else 2 if excess[1] > 0 else 0
+        if number != self._places[at]:
             bit = 1 << at
             self._sets[self._places[at]] ^= bit
-            self._sets[place] ^= bit
-            self._places[at] = place
+            self._sets[number] ^= bit
+            self._places[at] = number

@@ -73,8 +73,8 @@ class GameDisplay(Display):
             and guarantee is not None
             and guarantee.measure in course.errors
         ):
-            held = "surely" if guarantee.surely else "in expectation"
-            promise = f"promise: {guarantee.measure.replace('_', ' ')}, {held}"
+            sense = "surely" if guarantee.surely else "in expectation"
+            promise = f"promise: {guarantee.measure.replace('_', ' ')}, {sense}"
         title = f"{type(game.forecaster).__name__} against {game.nature}"
         return cls(title, course, promise)
 
@@ -91,10 +91,10 @@ class GameDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         rounds = self.course.rounds
-        for place, (name, errors) in enumerate(self.course.errors.items()):
+        for index, (name, errors) in enumerate(self.course.errors.items()):
             # An error of zero has no logarithm; the line begins where the error does.
             height = np.where(errors > 0, errors, np.nan)
-            ax.plot(rounds, height, label=name.replace("_", " "), **line_style(place))
+            ax.plot(rounds, height, label=name.replace("_", " "), **line_style(index))
         if self.promise is not None and self.course.bound is not None:
             ax.plot(rounds, self.course.bound, color=INK, ls="--", lw=1, label=self.promise)
         ax.plot(rounds, rounds, color=MUTED, lw=1, label="T, as bad as can be")
@@ -355,8 +355,8 @@ def simulate(
         )
     coin, luck = as_generator(rng).spawn(2)
     if isinstance(chooser, ObliviousNature):
-        said, happened = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
-        return Game(forecaster, repr(chooser), said, happened)
+        predictions, answers = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
+        return Game(forecaster, repr(chooser), predictions, answers)
     chooser.begin(rounds, luck)
     shape = (rounds,) if forecaster.classes == 2 else (rounds, forecaster.classes)
     game = Game(forecaster, repr(chooser), np.zeros(shape), np.zeros(rounds, dtype=np.int64))
@@ -377,13 +377,13 @@ def _replay(
 ) -> tuple[Floats, Outcomes]:
     """Play against outcomes that are known beforehand: nothing to ask nature."""
     known = read_sequence(outcomes, forecaster.classes)
-    said = []
+    predictions = []
     for start in range(0, known.size, ROUNDS_AT_ONCE):
         part = known[start : start + ROUNDS_AT_ONCE]
-        said.append(forecaster.run(part, coin))
+        predictions.append(forecaster.run(part, coin))
         if progress is not None:
             progress(part.size)
-    return np.concatenate(said), known
+    return np.concatenate(predictions), known
 
 
 def _play_some(

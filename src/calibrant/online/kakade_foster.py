@@ -83,9 +83,9 @@ class KakadeFosterForecaster(GridForecaster):
         return certain(min((at + share) / self._grid, 1.0))
 
     def _learn(self, prediction: float, outcome: int) -> None:
-        place = prediction * self._grid
-        at = min(int(place), self._grid - 1)
-        share = place - at
+        position = prediction * self._grid
+        at = min(int(position), self._grid - 1)
+        share = position - at
         residual = outcome - prediction
         self._add(at, (1 - share) * residual)
         self._add(at + 1, share * residual)

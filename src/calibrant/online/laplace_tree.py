@@ -143,11 +143,11 @@ def _split(first: Node, second: Node, low: float, high: float) -> Node:
     turns = []
     while True:
         middle = (low + high) / 2
-        sides = first[_POINT] >= middle, second[_POINT] >= middle
-        turns.append((exp(2 * middle), sides[0]))
-        if sides[0] != sides[1]:
+        on_right = first[_POINT] >= middle, second[_POINT] >= middle
+        turns.append((exp(2 * middle), on_right[0]))
+        if on_right[0] != on_right[1]:
             break
-        low, high = (middle, high) if sides[0] else (low, middle)
+        low, high = (middle, high) if on_right[0] else (low, middle)
     below: Node | None = None
     pair: list[Node | None]
     for turn, right in reversed(turns):

@@ -154,10 +154,10 @@ class Categorical(ObliviousNature):
     """
 
     def __init__(self, chances: Sequence[float]) -> None:
-        given = np.asarray(chances, dtype=np.float64)
-        if given.ndim != 1 or not (given >= 0).all() or abs(given.sum() - 1) > 1e-9:
+        values = np.asarray(chances, dtype=np.float64)
+        if values.ndim != 1 or not (values >= 0).all() or abs(values.sum() - 1) > 1e-9:
             raise InvalidOptionError("chances must be at least 0 and sum to one", repr(chances))
-        self.chances = tuple(given.tolist())
+        self.chances = tuple(values.tolist())
 
     def sequence(self, rounds: int, rng: np.random.Generator) -> Outcomes:
         """Draw the classes."""
@@ -262,7 +262,7 @@ class EarlyStopping(Nature):
 
     def begin(self, rounds: int, rng: np.random.Generator) -> None:
         """Toss all coins; when to stop depends on the game."""
-        self._coins = Bernoulli(0.5).sequence(rounds, rng).tolist()
+        self._outcomes = Bernoulli(0.5).sequence(rounds, rng).tolist()
         self._mark = self.constant * rounds ** (1 / 3)
         self._look_at = int(self._mark) + 1
         self._for_ever: int | None = None
@@ -272,7 +272,7 @@ class EarlyStopping(Nature):
         del forecast
         if self._for_ever is None and history.rounds >= self._look_at:
             self._look(history)
-        return self._coins[history.rounds] if self._for_ever is None else self._for_ever
+        return self._outcomes[history.rounds] if self._for_ever is None else self._for_ever
 
     def _look(self, history: History) -> None:
         outcomes, predictions = history.outcomes, history.predictions

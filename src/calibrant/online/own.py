@@ -121,7 +121,8 @@ def read_forecast(forecast: object, classes: int, number: int = 0) -> Distributi
     if not isinstance(forecast, Mapping):
         return certain(_prediction(forecast, classes, number))
     atoms = sorted(
-        (_prediction(said, classes, number), chance) for said, chance in forecast.items()
+        (_prediction(prediction, classes, number), chance)
+        for prediction, chance in forecast.items()
     )
     chances = np.array([_number(chance) for _, chance in atoms])
     if not (chances >= 0).all() or abs(chances.sum() - 1) > ROUNDING:
@@ -130,23 +131,29 @@ def read_forecast(forecast: object, classes: int, number: int = 0) -> Distributi
             f"{shown(forecast)} in round {number}",
         )
     kept = [
-        (said, float(chance)) for (said, _), chance in zip(atoms, chances, strict=True) if chance
+        (prediction, float(chance))
+        for (prediction, _), chance in zip(atoms, chances, strict=True)
+        if chance
     ]
-    return Distribution(tuple(said for said, _ in kept), tuple(chance for _, chance in kept))
+    return Distribution(
+        tuple(prediction for prediction, _ in kept), tuple(chance for _, chance in kept)
+    )
 
 
-def _prediction(said: object, classes: int, number: int) -> Prediction:
+def _prediction(stated: object, classes: int, number: int) -> Prediction:
     """One prediction: a chance, or one chance per class."""
     if classes == 2:
-        chance = _number(said)
+        chance = _number(stated)
         if 0 <= chance <= 1:
             return chance
-    elif isinstance(said, Sequence | np.ndarray) and len(said) == classes:
-        row = tuple(_number(chance) for chance in said)
+    elif isinstance(stated, Sequence | np.ndarray) and len(stated) == classes:
+        row = tuple(_number(chance) for chance in stated)
         if min(row) >= 0 and abs(sum(row) - 1) <= ROUNDING:
             return row
     wanted = "a number in [0, 1]" if classes == 2 else f"{classes} chances that sum to one"
-    raise InvalidForecastsError(f"a forecast must be {wanted}", f"{shown(said)} in round {number}")
+    raise InvalidForecastsError(
+        f"a forecast must be {wanted}", f"{shown(stated)} in round {number}"
+    )
 
 
 def _number(value: Any) -> float:

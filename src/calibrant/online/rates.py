@@ -183,10 +183,10 @@ def rates(
         proven = _proven(promise, lengths) if measure is None and promise else None
         for nature, make_nature in chosen.items():
             errors = np.zeros((len(lengths), repeats))
-            for place in np.ndindex(errors.shape):
-                rounds = lengths[place[0]]
+            for index in np.ndindex(errors.shape):
+                rounds = lengths[index[0]]
                 game = simulate(make(rounds), make_nature(), rounds, generator)
-                errors[place] = rounds * measured(function, game.joint())
+                errors[index] = rounds * measured(function, game.joint())
                 if progress is not None:
                     progress(1)
             fit = fit_exponent(lengths, errors)
@@ -211,9 +211,9 @@ def fit_exponent(horizons: Sequence[int], errors: Floats) -> tuple[float, float,
             "a rate needs an error above zero at every horizon", f"mean errors {means.tolist()}"
         )
     line = linregress(np.log(horizons), np.log(means))
-    reach = float(t.ppf((1 + CONFIDENCE) / 2, len(horizons) - 2)) * float(line.stderr)
+    half_width = float(t.ppf((1 + CONFIDENCE) / 2, len(horizons) - 2)) * float(line.stderr)
     slope = float(line.slope)
-    return slope, slope - reach, slope + reach
+    return slope, slope - half_width, slope + half_width
 
 
 def _proven(promise: Guarantee, horizons: Sequence[int]) -> float:

@@ -96,9 +96,9 @@ class SignNature(Nature):
         return 0.25 + cell / (2 * self._cells)
 
     def _take_note(self, prediction: float, outcome: int) -> None:
-        place = (prediction - 0.25) * 2 * self._cells
-        cell = round(place)
-        if 0 <= cell < self._cells and abs(place - cell) <= 2 * NEAR:
+        position = (prediction - 0.25) * 2 * self._cells
+        cell = round(position)
+        if 0 <= cell < self._cells and abs(position - cell) <= 2 * NEAR:
             self._bias[cell] += outcome - prediction
 
     def _grown(self) -> bool:

@@ -140,7 +140,7 @@ class _Epoch:
             _Half(of.start, self.middle, of.leaning),
             _Half(self.middle, of.stop, of.leaning),
         )
-        self.asked = [0, 0]
+        self.queries = [0, 0]
         self.fresh: _Half | None = None
         self.left = 0
 
@@ -154,8 +154,8 @@ class _Epoch:
             return self.fresh.sign(cell)
         side = int(cell >= self.middle)
         sign = self.halves[side].sign(cell)
-        self.asked[side] += 1
-        less, more = sorted(self.asked)
+        self.queries[side] += 1
+        less, more = sorted(self.queries)
         if OFTEN * less >= self.number and EVEN * more <= less:
             leaning = self.of.leaning + (-1 if side else 1)
             self.fresh = _Half(self.of.start, self.of.stop, leaning)

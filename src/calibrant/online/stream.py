@@ -41,19 +41,19 @@ class _Cell:
         self.most_waiting = 0
         self.lag = 0  # pairs of rounds that were waiting at the same time
 
-    def say(self) -> float:
+    def predict(self) -> float:
         """Predict; the outcome will be told to `learn`, or `waiting` taken back."""
         self.waiting += 1
         self.most_waiting = max(self.most_waiting, self.waiting)
         margin = min(self.middle, 1 - self.middle, 1 / (4 * (self.rounds + 2)))
         return min(max(self.tree.zero(), margin), 1 - margin)
 
-    def learn(self, said: float, outcome: int) -> None:
+    def learn(self, prediction: float, outcome: int) -> None:
         """Take note of the outcome of an earlier prediction."""
         self.waiting -= 1
         self.lag += self.waiting  # the first of two to be answered counts the pair
         self.rounds += 1
-        self.tree.add(said, outcome - said)
+        self.tree.add(prediction, outcome - prediction)
 
     def bound(self) -> float:
         """Bound rounds x smooth error in this cell.
@@ -189,14 +189,14 @@ class StreamRecalibrator:
             self.forget_one()
         if number not in self._cells:
             self._cells[number] = _Cell(self._middle(number), self.trust)
-        said = self._cells[number].say()
-        self._waiting[key] = number, said
-        return said
+        prediction = self._cells[number].predict()
+        self._waiting[key] = number, prediction
+        return prediction
 
     def predict_proba_one(self, x: Any, key: Key = None) -> dict[bool, float]:
         """Say the chances of both outcomes, as river's classifiers do."""
-        said = self.predict_one(x, key)
-        return {False: 1 - said, True: said}
+        prediction = self.predict_one(x, key)
+        return {False: 1 - prediction, True: prediction}
 
     def learn_one(self, x: Any, y: object, key: Key = None) -> None:
         """Learn an outcome; the base model learns it, too, if it can.
@@ -220,8 +220,8 @@ class StreamRecalibrator:
             self.predict_one(x)
         if hasattr(self.base, "learn_one"):
             self.base.learn_one(x, y)
-        number, said = self._waiting.pop(key)
-        self._cells[number].learn(said, outcome)
+        number, prediction = self._waiting.pop(key)
+        self._cells[number].learn(prediction, outcome)
 
     def forget_one(self, key: Key = None) -> None:
         """Give up a prediction whose outcome will never be known; nothing is learned."""
@@ -248,12 +248,12 @@ class StreamRecalibrator:
             raise InvalidOptionError("a recorded stream is for a recalibrator without a base")
         rows = Rows.read(outcomes, probabilities)
         sequence = read_sequence(rows.outcome, 2)
-        said = np.empty(sequence.size)
+        prediction = np.empty(sequence.size)
         pairs = zip(rows.prediction.tolist(), sequence.tolist(), strict=True)
         for row, (probability, outcome) in enumerate(pairs):
-            said[row] = self.predict_one(probability)
+            prediction[row] = self.predict_one(probability)
             self.learn_one(probability, outcome)
-        return said
+        return prediction
 
     @property
     def rounds(self) -> int:
@@ -283,7 +283,7 @@ class StreamRecalibrator:
                 "forecaster": type(self).__name__,
                 "options": {"cells": self.cells, "trust": self.trust},
                 "cells": [[number, cell.state()] for number, cell in self._cells.items()],
-                "waiting": [[key, *place] for key, place in self._waiting.items()],
+                "waiting": [[key, *entry] for key, entry in self._waiting.items()],
             }
         )
 
@@ -298,12 +298,12 @@ class StreamRecalibrator:
         with restoring(stored.what):
             made = cls(base, **stored.part("options").data)
             for number, state in stored.entries("cells"):
-                place = stored_whole(number, "the number of a stored cell", 0, made.cells - 1)
-                made._cells[place] = _Cell.resumed(made._middle(place), made.trust, state)
-            for key, number, said in stored.entries("waiting"):
+                index = stored_whole(number, "the number of a stored cell", 0, made.cells - 1)
+                made._cells[index] = _Cell.resumed(made._middle(index), made.trust, state)
+            for key, number, prediction in stored.entries("waiting"):
                 if number not in made._cells or key in made._waiting:
                     raise InvalidStateError("what waits must have a key and a cell", f"{key!r:.60}")
-                made._waiting[key] = number, stored_number(said, "what was said", 0.0, 1.0)
+                made._waiting[key] = number, stored_number(prediction, "what was said", 0.0, 1.0)
         waiting = Counter(number for number, _ in made._waiting.values())
         if any(cell.waiting != waiting[number] for number, cell in made._cells.items()):
             raise InvalidStateError("cells must count the predictions that wait in them")

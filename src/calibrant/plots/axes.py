@@ -36,7 +36,7 @@ SAMPLES = 10
 NEAREST, NARROWEST = 1e-3, 10.0
 PANEL_SHARE = 0.24
 # A legend beside the axes, and the letters of its lines.
-BESIDE, LETTERS_BESIDE = "calibrant.beside", 26
+OUTSIDE, LETTERS_OUTSIDE = "calibrant.outside", 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Span:
     low: float
     high: float
 
-    def place(self, values: object) -> Floats:
-        """Move values that a stretched scale cannot show to its ends."""
+    def clipped(self, values: object) -> Floats:
+        """Clip values that a stretched scale cannot show to its ends."""
         at = np.asarray(values, dtype=np.float64)
         return at if self.scale == "linear" else np.clip(at, self.low, self.high)
 
     def hidden(self, *values: Floats) -> npt.NDArray[np.bool_]:
-        """Whether points had to be moved to an end."""
-        moved = [self.place(part) != part for part in values]
-        return np.asarray(np.any(moved, axis=0))
+        """Whether points had to be clipped to an end."""
+        outside = [self.clipped(part) != part for part in values]
+        return np.asarray(np.any(outside, axis=0))
 
     def share(self, values: object) -> Floats:
         """Where values stand on the way from low to high, from 0 to 1; those beyond at an end."""
@@ -102,11 +102,11 @@ class Span:
                 axis.set_major_locator(FixedLocator(self.ticks()))
 
 
-def choose_scale(joint: Joint, asked: str) -> str:
+def choose_scale(joint: Joint, scale: str) -> str:
     """Choose "log" where events are rare, "logit" where they are nearly sure, else "linear"."""
-    chosen("scale", asked, SCALES)
-    if asked != "auto":
-        return asked
+    chosen("scale", scale, SCALES)
+    if scale != "auto":
+        return scale
     rare, sure = (
         0 < base < RARE or float(joint.mass[away < RARE].sum()) > 0.5
         for base, away in (
@@ -132,7 +132,7 @@ def _most(joint: Joint) -> tuple[float, float]:
 
 
 def span_of(scale: str, joint: Joint, others: Iterable[Floats] = ()) -> Span:
-    """Limits that show all predictions and other values, with a little room.
+    """Limits that show all predictions and other values, with a small margin.
 
     A stretched scale leaves out the far ends of the predictions, and ends before 0 and 1: where the
     number of rows says nothing any more, or where probabilities are not written any more.
@@ -149,8 +149,8 @@ def span_of(scale: str, joint: Joint, others: Iterable[Floats] = ()) -> Span:
     if scale != "linear":
         wider = max(0.0, np.log(NARROWEST) - (ends[1] - ends[0])) / 2
         ends += np.array([-wider, wider])
-    room = 0.04 * max(ends[1] - ends[0], 0.05 if scale == "linear" else 1.0)
-    low, high = _restored(scale, ends + np.array([-room, room]))
+    margin = 0.04 * max(ends[1] - ends[0], 0.05 if scale == "linear" else 1.0)
+    low, high = _restored(scale, ends + np.array([-margin, margin]))
     if scale == "linear":
         low, high = max(low, -0.03), min(high, 1.03)
     return Span(scale, float(low), float(min(high, 1.1)))
@@ -200,18 +200,16 @@ def plain_counts(ax: Axes) -> None:
 
 
 def panel_below(ax: Axes, label: str, share: float = PANEL_SHARE) -> Axes:
-    """Give the lower part of the axes' room to further ones; find them if they are there."""
+    """Give the lower part of the axes to further ones; find them if they are there."""
     for sibling in ax.get_shared_x_axes().get_siblings(ax):
         if sibling.get_label() == label:
             return cast("Axes", sibling)
     figure: Any = ax.figure
     cell = ax.get_subplotspec()
     if cell is None:
-        room = ax.get_position()
-        lower = [room.x0, room.y0, room.width, room.height * share * 0.8]
-        ax.set_position(
-            (room.x0, room.y0 + room.height * share, room.width, room.height * (1 - share))
-        )
+        box = ax.get_position()
+        lower = [box.x0, box.y0, box.width, box.height * share * 0.8]
+        ax.set_position((box.x0, box.y0 + box.height * share, box.width, box.height * (1 - share)))
         panel: Axes = figure.add_axes(lower, sharex=ax, label=label)
     else:
         rows = cell.subgridspec(2, 1, height_ratios=[1 - share, share])
@@ -223,7 +221,7 @@ def panel_below(ax: Axes, label: str, share: float = PANEL_SHARE) -> Axes:
 
 
 def width_of(ax: Axes) -> float:
-    """Width in inches of the room of axes, about: a layout may still change it."""
+    """Width in inches of axes, about: a layout may still change it."""
     figure: Any = ax.get_figure(root=True)
     return float(ax.get_position(original=True).width * figure.get_figwidth())
 
@@ -233,19 +231,19 @@ def wrapped(ax: Axes, text: str, size: float = 9.0) -> str:
     return textwrap.fill(text, max(20, int(width_of(ax) * 72 / (0.6 * size))))
 
 
-def legend(ax: Axes, *, beside: bool = False) -> None:
+def legend(ax: Axes, *, outside: bool = False) -> None:
     """Put a legend beside the axes, or where it hides least, and keep it readable where it does.
 
     One that stands beside them stays there.
     """
-    held = ax.get_legend()
-    if not beside and (held is None or held.get_gid() != BESIDE):
+    existing = ax.get_legend()
+    if not outside and (existing is None or existing.get_gid() != OUTSIDE):
         ax.legend(loc="best", frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8,
                   borderpad=0.2)  # fmt: skip
         return
     handles, labels = ax.get_legend_handles_labels()
-    lines = [textwrap.fill(label, LETTERS_BESIDE) for label in labels]
+    lines = [textwrap.fill(label, LETTERS_OUTSIDE) for label in labels]
     ax.legend(
         handles, lines, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0,
         handlelength=3,
-    ).set_gid(BESIDE)  # fmt: skip
+    ).set_gid(OUTSIDE)  # fmt: skip

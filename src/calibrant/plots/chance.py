@@ -92,8 +92,8 @@ class NullDisplay(Display):
             f"tolerance {self.tolerance:.3g}", (self.tolerance, 1.68), (6, 0),
             textcoords="offset points", color=WARNING, va="top",
         )  # fmt: skip
-        said = f"measured {self.value:.4f}, {percent_text(self.confidence)} interval"
-        place = float(np.clip(self.value, 0.2 * right, 0.75 * right))
-        ax.text(place, -0.28, said, color=ACCENT, va="top", ha="center")
+        text = f"measured {self.value:.4f}, {percent_text(self.confidence)} interval"
+        x = float(np.clip(self.value, 0.2 * right, 0.75 * right))
+        ax.text(x, -0.28, text, color=ACCENT, va="top", ha="center")
         chance = f" noise floor {self.noise_floor:.4f}"
         ax.text(self.noise_floor, 1.33, chance, color=QUIET, va="bottom")

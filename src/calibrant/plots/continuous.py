@@ -1,6 +1,6 @@
 """Pictures of observed risks by a horizon, and of probability integral transforms.
 
-Their room is entered when one is drawn: pages of two outcomes do without.
+Their package is imported when one is drawn: pages of two outcomes do without.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class ObservedRiskDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         bins = self.frame()
-        seen = [bins[name][np.isfinite(bins[name])] for name in ("high", "predicted")]
-        top = min(1.0, 1.05 * float(np.concatenate(seen).max(initial=LEAST_AXIS)))
+        shown = [bins[name][np.isfinite(bins[name])] for name in ("high", "predicted")]
+        top = min(1.0, 1.05 * float(np.concatenate(shown).max(initial=LEAST_AXIS)))
         ax.plot([0, top], [0, top], color=MUTED, lw=1)
-        reach = np.stack([bins["observed"] - bins["low"], bins["high"] - bins["observed"]])
+        half_width = np.stack([bins["observed"] - bins["low"], bins["high"] - bins["observed"]])
         ax.errorbar(
             bins["predicted"],
             bins["observed"],
-            yerr=np.maximum(reach, 0.0),
+            yerr=np.maximum(half_width, 0.0),
             fmt="o",
             color=ACCENT,
             ms=6,

@@ -109,10 +109,10 @@ class MurphyDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         highest = max(float(np.maximum(c.loss, c.loss_right).max()) for c in self.curves.values())
         ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(highest, 1e-6)))
-        for place, (name, curve) in enumerate(self.curves.items()):
+        for index, (name, curve) in enumerate(self.curves.items()):
             both = np.stack([curve.loss, curve.loss_right], axis=1).ravel()
             x, y = thinned(ax, np.repeat(curve.threshold, 2), both)
-            ax.plot(x, y, label=name, **line_style(place))
+            ax.plot(x, y, label=name, **line_style(index))
         ax.set(xlabel="decision threshold", ylabel="mean elementary score")
         if len(self.curves) > 1:
-            legend(ax, beside=len(self.curves) > len(SERIES))
+            legend(ax, outside=len(self.curves) > len(SERIES))

@@ -106,8 +106,8 @@ class GroupsDisplay(Display):
         """
         kept = [g for g in self.shown if not g.small or g.state == MISCALIBRATED] or self.shown
         rates = [group.observed for group in kept] + [g.forecast for g in self.shown]
-        room = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), LEAST_AXIS)
-        return max(0.0, min(rates) - room), min(1.0, max(rates) + room)
+        margin = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), LEAST_AXIS)
+        return max(0.0, min(rates) - margin), min(1.0, max(rates) + margin)
 
     @property
     def cut(self) -> bool:
@@ -118,35 +118,35 @@ class GroupsDisplay(Display):
     @staticmethod
     def rate_limits(group: Group) -> tuple[float, float]:
         """Where the rate of a group may lie: its limits of O/E times the mean forecast."""
-        said, ratio = group.forecast, group.ratio
-        if said <= 0 or ratio is None:
+        forecast, ratio = group.forecast, group.ratio
+        if forecast <= 0 or ratio is None:
             return 0.0, 1.0
-        return min(1.0, said * ratio.low), min(1.0, said * ratio.high)
+        return min(1.0, forecast * ratio.low), min(1.0, forecast * ratio.high)
 
     def _draw(self, ax: Axes) -> None:
         low, high = self.limits
         ax.set(xlim=(low, high), ylim=(len(self.shown) - 0.4, -0.6))
-        told: set[str] = set()
-        for place, group in enumerate(self.shown):
-            at = [place, place]
-            said, happened = group.forecast, group.observed
+        labelled: set[str] = set()
+        for row, group in enumerate(self.shown):
+            at = [row, row]
+            forecast, happened = group.forecast, group.observed
             ax.plot(self.rate_limits(group), at, color=MUTED, lw=0.8, zorder=1)
-            ax.plot([said, happened], at, color=QUIET, lw=2, zorder=2)
-            ax.plot([said], [place], "o", color=PAPER, mec=INK, ms=6, zorder=3)
+            ax.plot([forecast, happened], at, color=QUIET, lw=2, zorder=2)
+            ax.plot([forecast], [row], "o", color=PAPER, mec=INK, ms=6, zorder=3)
             marker, colour = MARKERS[group.state], COLOURS[group.state]
             if not low <= happened <= high:
                 marker, end, x = (">", high, 6) if happened > high else ("<", low, 8)
                 ax.annotate(
-                    percent_text(happened), (end, place), (x, 0), textcoords="offset points",
+                    percent_text(happened), (end, row), (x, 0), textcoords="offset points",
                     va="center", color=QUIET, fontsize="small", annotation_clip=False,
                 )  # fmt: skip
                 happened = end
             label = None
-            if marker == MARKERS[group.state] and group.state not in told:
+            if marker == MARKERS[group.state] and group.state not in labelled:
                 label = WORDS[group.state]
-                told.add(group.state)
+                labelled.add(group.state)
             ax.plot(
-                [happened], [place], marker, color=colour, mec=PAPER, ms=7, zorder=4,
+                [happened], [row], marker, color=colour, mec=PAPER, ms=7, zorder=4,
                 clip_on=False, label=label, ls="",
             )  # fmt: skip
         most = max(LONGEST_NAME, int(SHARE_OF_NAMES * width_of(ax) * 72 / LETTER))
@@ -218,9 +218,9 @@ class TimeDisplay(Display):
     @property
     def chance(self) -> tuple[Floats, Floats]:
         """Limits between which perfect forecasts leave the base rates of all windows."""
-        reach = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, self.start.size))
-        return np.maximum(self.mean_prediction - reach, 0), np.minimum(
-            self.mean_prediction + reach, 1
+        half_width = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, self.start.size))
+        return np.maximum(self.mean_prediction - half_width, 0), np.minimum(
+            self.mean_prediction + half_width, 1
         )
 
     def _draw(self, ax: Axes) -> None:

@@ -124,13 +124,13 @@ class RocDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         ax.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
         ax.plot([0, 1], [0, 1], color=MUTED, lw=1)
-        for place, (name, curve) in enumerate(self.curves.items()):
+        for index, (name, curve) in enumerate(self.curves.items()):
             label = f"{name}, area {number_text(curve.auc)}" if len(self.curves) > 1 else None
             x, y = thinned(ax, curve.false_alarm_rate, curve.hit_rate)
-            ax.plot(x, y, lw=1.4, label=label, **line_style(place))
+            ax.plot(x, y, lw=1.4, label=label, **line_style(index))
         ax.set(xlabel="false alarms, share of outcomes 0", ylabel="hits, share of outcomes 1")
         if len(self.curves) > 1:
-            legend(ax, beside=len(self.curves) > len(SERIES))
+            legend(ax, outside=len(self.curves) > len(SERIES))
 
 
 @dataclass(eq=False, repr=False)
@@ -186,27 +186,27 @@ class DecompositionDisplay(Display):
         ax.set(xlim=(0, wide), ylim=(0, high))
         for step in np.linspace(-wide, high, 9)[1:-1]:
             ax.plot([0, wide], [step, step + wide], color=BAND, lw=1, zorder=0)
-        for place, name in enumerate(self.parts):
+        for index, name in enumerate(self.parts):
             # Colours and shapes begin again at different places: 32 marks differ.
-            colour = SERIES[place % len(SERIES)]
-            marker = MARKERS[(place + place // len(MARKERS)) % len(MARKERS)]
-            ax.plot([x[place]], [y[place]], marker, color=colour, ms=8, clip_on=False)
+            colour = SERIES[index % len(SERIES)]
+            marker = MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
+            ax.plot([x[index]], [y[index]], marker, color=colour, ms=8, clip_on=False)
             if len(self.parts) > 1:
                 ax.annotate(
-                    name, (x[place], y[place]), (7, 4), textcoords="offset points", color=INK
+                    name, (x[index], y[index]), (7, 4), textcoords="offset points", color=INK
                 )
         ax.set(xlabel="miscalibration (MCB)", ylabel="discrimination (DSC)")
 
 
 def _of_each(function: Any, *data: Any, **options: Any) -> dict[str, Any]:
     """Call a function for every forecaster of a mapping, or for the only one."""
-    several = [place for place, part in enumerate(data[:2]) if isinstance(part, Mapping)]
+    several = [index for index, part in enumerate(data[:2]) if isinstance(part, Mapping)]
     if not several:
         return {"forecaster": function(*data, **options)}
-    place = several[0]
-    if not data[place]:
+    index = several[0]
+    if not data[index]:
         raise InvalidForecastsError("there must be at least one forecaster", "none")
     return {
-        str(name): function(*data[:place], each, *data[place + 1 :], **options)
-        for name, each in data[place].items()
+        str(name): function(*data[:index], each, *data[index + 1 :], **options)
+        for name, each in data[index].items()
     }

@@ -66,9 +66,9 @@ def draw_histogram(ax: Axes, counts: Columns, span: Span, colour: str) -> None:
     """Draw counts on a panel whose x axis is that of the main picture."""
     low, high, rows = counts["low"], counts["high"], counts["rows"]
     if np.array_equal(low, high):
-        ax.vlines(span.place(low), 0, rows, color=colour, lw=3)
+        ax.vlines(span.clipped(low), 0, rows, color=colour, lw=3)
     else:
-        ax.stairs(rows, span.place(np.append(low, high[-1])), fill=True, color=colour, lw=0)
+        ax.stairs(rows, span.clipped(np.append(low, high[-1])), fill=True, color=colour, lw=0)
     ax.set(ylim=(0, max(ax.get_ylim()[1], 1.15 * float(rows.max()))), ylabel="rows")
     plain_counts(ax)
 
@@ -102,7 +102,7 @@ def frequency_dots(
     return {**pools.table, "interval_low": limits[0], "interval_high": limits[1]}, notes
 
 
-def seen_frequencies(dots: Columns) -> list[Floats]:
+def shown_frequencies(dots: Columns) -> list[Floats]:
     """Frequencies that the axes must show."""
     large = dots["rows"] >= SMALL_DOT * dots["rows"].sum()
     return [dots["outcome"], dots["interval_low"][large], dots["interval_high"][large]]
@@ -123,8 +123,8 @@ def kernel_curve(joint: Joint, bandwidth: float | None) -> Columns:
     """Smoothed frequencies between the outermost forecasts, NaN where there are next to none."""
     found = smoothed_curve(joint, bandwidth=bandwidth)
     at, density = found["prediction"], found["density"]
-    seen = density >= THIN_DENSITY * density.max()
-    outcome = np.where(seen, np.clip(found["outcome"], 0, 1), np.nan)
+    dense = density >= THIN_DENSITY * density.max()
+    outcome = np.where(dense, np.clip(found["outcome"], 0, 1), np.nan)
     inside = (at >= joint.prediction[0]) & (at <= joint.prediction[-1])
     return {"prediction": at[inside], "outcome": outcome[inside]}
 
@@ -252,12 +252,12 @@ class ReliabilityDisplay(Display):
         chosen("smoother", smoother, SMOOTHERS)
         check_draws(draws)
         check_share("confidence", confidence)
-        given = (y_true, y_proba, sample_weight, pos_label)
-        joint = as_joint(*given)
+        arguments = (y_true, y_proba, sample_weight, pos_label)
+        joint = as_joint(*arguments)
         evidence = None
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
-            evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
+            evidence = Evidence.read(*arguments, clusters) if rows_matter else Evidence.read(joint)
         steps = smoother == "isotonic"
         return cls._of(
             joint,
@@ -283,7 +283,7 @@ class ReliabilityDisplay(Display):
 
         Smooth error and parts of the Brier score need not be found again where they are known.
         """
-        joint = evidence.given
+        joint = evidence.full_joint
         found = cls._of(
             joint,
             evidence if joint.binary else None,
@@ -340,7 +340,7 @@ class ReliabilityDisplay(Display):
             band = find_consistency_band(evidence, confidence, draws, rng)
             outside = beyond(isotonic_curve(evidence.joint), band)
         dots, notes = frequency_dots(joint, confidence, clustered=clustered)
-        span = span_of(choose_scale(joint, scale), joint, [*seen_frequencies(dots), outside])
+        span = span_of(choose_scale(joint, scale), joint, [*shown_frequencies(dots), outside])
         return cls(
             curve=curve,
             dots=dots,
@@ -436,19 +436,19 @@ class ReliabilityDisplay(Display):
         ax.set_box_aspect(1)
         panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
         if width_of(ax) > WIDE_AXES:
-            legend(ax, beside=True)
+            legend(ax, outside=True)
         else:
             self._draw_legend_inside(ax)
 
     def _draw_legend_inside(self, ax: Axes) -> None:
         """Explain the picture on the side of the diagonal where the curve is not."""
         low = self.region is not None and self.region.outcome > self.region.prediction
-        held = ax.legend(
+        box = ax.legend(
             loc="lower right" if low else "upper left", title="  ".join(self._part_texts()),
             frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8, borderpad=0.2,
             fontsize="x-small", title_fontsize="x-small",
         )  # fmt: skip
-        held.get_title().set_color(QUIET)
+        box.get_title().set_color(QUIET)
 
     def _draw_parts(self, ax: Axes) -> None:
         """Write the parts of the Brier score in the corner that perfect forecasts leave free."""
@@ -470,14 +470,16 @@ class ReliabilityDisplay(Display):
         words = ". ".join([self.finding, *self.notes])
         ax.set_title(wrapped(ax, words), color=INK if pointed else QUIET)
         if pointed and self.region is not None:
-            low, high = self.span.place([self.region.low, self.region.high])
+            low, high = self.span.clipped([self.region.low, self.region.high])
             ax.axvspan(low, high, color=WARNING, alpha=0.08, lw=0, zorder=0)
 
     def _draw_band(self, ax: Axes, span: Span, colour: str) -> None:
         if self.band is None:
             return
-        at = span.place(self.band.prediction)
-        low, high = (thinned(ax, at, span.place(edge)) for edge in (self.band.low, self.band.high))
+        at = span.clipped(self.band.prediction)
+        low, high = (
+            thinned(ax, at, span.clipped(edge)) for edge in (self.band.low, self.band.high)
+        )
         x, y = (np.append(below, above[::-1]) for below, above in zip(low, high, strict=True))
         label = self.band.name + _if_wide(ax, " of calibrated forecasts")
         alpha = 1 if colour == BAND else 0.2
@@ -489,27 +491,27 @@ class ReliabilityDisplay(Display):
         ax.fill(x, y, color=colour, alpha=alpha, lw=0, label=label, zorder=0.5)
 
     def _draw_curve(self, ax: Axes, span: Span, style: dict[str, Any]) -> None:
-        x, y = span.place(self.curve["prediction"]), span.place(self.curve["outcome"])
+        x, y = span.clipped(self.curve["prediction"]), span.clipped(self.curve["outcome"])
         label = self.name or f"{self.smoother} curve"
         ends = np.flatnonzero(np.diff(np.isfinite(y), prepend=False, append=False))
         for start, stop in ends.reshape(-1, 2):
             run = slice(start, stop)
-            x_seen, y_seen = thinned(ax, x[run], y[run])
-            ax.plot(x_seen, y_seen, lw=1.6, gid=CURVE, label=label, **style)
+            x_shown, y_shown = thinned(ax, x[run], y[run])
+            ax.plot(x_shown, y_shown, lw=1.6, gid=CURVE, label=label, **style)
             label = "_more"
 
     def _draw_dots(self, ax: Axes, span: Span, colour: str) -> None:
         dots = self.dots
-        x, y = span.place(dots["prediction"]), span.place(dots["outcome"])
-        low, high = (span.place(dots[f"interval_{end}"]) for end in ("low", "high"))
+        x, y = span.clipped(dots["prediction"]), span.clipped(dots["outcome"])
+        low, high = (span.clipped(dots[f"interval_{end}"]) for end in ("low", "high"))
         dots_are = "forecast" if self.by_value else "bin"
         label = count_text(x.size, dots_are) + ("" if self.by_value else " of equal size")
         barred = np.isfinite(low)
         if barred.any():
             ax.vlines(x[barred], low[barred], high[barred], color=colour, lw=1.2, zorder=2.5)
             label += f", {percent_text(self.confidence)} intervals{_if_wide(ax, ', pointwise')}"
-        moved = span.hidden(dots["prediction"], dots["outcome"])
-        for some, face in ((~moved, colour), (moved, PAPER)):
+        hidden = span.hidden(dots["prediction"], dots["outcome"])
+        for some, face in ((~hidden, colour), (hidden, PAPER)):
             if some.any():
                 words = label if face == colour else BEYOND
                 edge = PAPER if face == colour else colour

@@ -77,11 +77,11 @@ def drawing(*, from_defaults: bool = False) -> Iterator[None]:
         yield
 
 
-def line_style(place: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Choose colour and pattern of a line among several; 16 of them differ."""
     return {
-        "color": SERIES[place % len(SERIES)],
-        "linestyle": DASHES[place // len(SERIES) % len(DASHES)],
+        "color": SERIES[index % len(SERIES)],
+        "linestyle": DASHES[index // len(SERIES) % len(DASHES)],
     }
 
 

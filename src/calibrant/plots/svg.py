@@ -53,11 +53,11 @@ def figure_svg(
     """
     from calibrant.plots.settings import settings
 
-    held = io.StringIO()
+    buffer = io.StringIO()
     unnamed = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with settings({"svg.fonttype": "none", "svg.hashsalt": name}):
-        figure.savefig(held, format="svg", transparent=True, metadata=unnamed)
-    return _for_a_page(held.getvalue(), title, variables=variables)
+        figure.savefig(buffer, format="svg", transparent=True, metadata=unnamed)
+    return _for_a_page(buffer.getvalue(), title, variables=variables)
 
 
 def _for_a_page(text: str, title: str, *, variables: bool) -> str:
@@ -106,25 +106,25 @@ def kept_vertices(x: Floats, y: Floats, most: int = MOST_VERTICES) -> npt.NDArra
     """Find the vertices of a curve, in pixels, that must stay for it to look alike."""
     if len(x) <= most:
         return np.arange(len(x))
-    seen = _extremes(x, np.ascontiguousarray(y))
-    size, near = _bends(np.column_stack([x[seen], y[seen]])), UNSEEN
+    kept = _extremes(x, np.ascontiguousarray(y))
+    size, near = _bends(np.column_stack([x[kept], y[kept]])), UNSEEN
     while np.count_nonzero(size > near) > most:
         near *= 1.5
-    return np.asarray(seen[size > near])
+    return np.asarray(kept[size > near])
 
 
 def _extremes(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
     """First, last, lowest and highest vertex of each run within half a pixel."""
     first = np.append(0, 1 + np.flatnonzero(np.diff(np.floor(2 * x))))
     end = np.append(first[1:], x.size)
-    seen = np.zeros(x.size, dtype=bool)
-    seen[first] = seen[end - 1] = True
+    kept = np.zeros(x.size, dtype=bool)
+    kept[first] = kept[end - 1] = True
     # Of several that are equal, the first of the lowest and the last of the highest.
     several = end - first > 2
     for start, stop in zip(first[several].tolist(), end[several].tolist(), strict=True):
         run = y[start:stop]
-        seen[start + run.argmin()] = seen[stop - 1 - run[::-1].argmax()] = True
-    return np.flatnonzero(seen)
+        kept[start + run.argmin()] = kept[stop - 1 - run[::-1].argmax()] = True
+    return np.flatnonzero(kept)
 
 
 def _bends(pixel: Floats) -> Floats:

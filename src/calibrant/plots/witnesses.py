@@ -63,7 +63,7 @@ class WitnessDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         self.span.show(ax, "x")
         ax.set_ylim(-1.05, 1.05)
-        x, y = thinned(ax, self.span.place(self.prediction), np.asarray(self.witness))
+        x, y = thinned(ax, self.span.clipped(self.prediction), np.asarray(self.witness))
         ax.axhline(0, color=MUTED, lw=1)
         for where, colour in ((y >= 0, ACCENT), (y <= 0, WARNING)):
             ax.fill_between(

@@ -86,7 +86,7 @@ from calibrant.recalibration.registry import (
     MULTICLASS_CALIBRATORS,
     load,
     load_of_probabilities as load_of_probabilities,
-    untaught as untaught,
+    too_flexible as too_flexible,
 )
 from calibrant.recalibration.report_text import choice_text as choice_text
 from calibrant.recalibration.routing import Routed as Routed

@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._base.arrays import Floats, of_mean_one
 from calibrant._base.stored import Stored, plain_value, restoring, value_from
 from calibrant._base.words import count_text
-from calibrant.data.rows import Given
+from calibrant.data.rows import RawRows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
@@ -35,7 +35,7 @@ from calibrant.recalibration.reading import (
 # Predictions are counted in so many cells of [0, 1]: counts do not depend on the order of the rows,
 # nor on the last digits that a file or a sum of doubles loses.
 CELLS = 2**12
-# Rows are told apart if as many others, drawn alike, would have the same counts so rarely.
+# Rows are recognized if as many others, drawn alike, would have the same counts so rarely.
 CHANCE = 1e-9
 
 
@@ -50,16 +50,16 @@ class Fingerprint:
     """Hash of the number of rows in each cell with each outcome; None with weights."""
 
     @classmethod
-    def of(cls, given: Joint | ClassForecasts) -> Fingerprint | None:
+    def of(cls, forecasts: Joint | ClassForecasts) -> Fingerprint | None:
         """Return the fingerprint of rows; None if chance would often give others the same."""
-        if isinstance(given, Joint):
-            counts, outcomes = _of_two(given)
+        if isinstance(forecasts, Joint):
+            counts, outcomes = _of_two(forecasts)
         else:
-            counts, outcomes = _of_classes(given)
+            counts, outcomes = _of_classes(forecasts)
         if _chance(counts) > CHANCE:
             return None
-        told = None if outcomes is None else _hash(outcomes)
-        return cls(int(counts.sum()), _hash(counts), told)
+        outcome_hash = None if outcomes is None else _hash(outcomes)
+        return cls(int(counts.sum()), _hash(counts), outcome_hash)
 
     @classmethod
     def from_stored(cls, data: Stored) -> Fingerprint:
@@ -71,9 +71,9 @@ class Fingerprint:
         """Return plain data."""
         return {"rows": self.rows, "predictions": self.predictions, "outcomes": self.outcomes}
 
-    def matches(self, given: Joint | ClassForecasts) -> bool:
+    def matches(self, forecasts: Joint | ClassForecasts) -> bool:
         """Whether rows are these, by their predictions and, where both know them, outcomes."""
-        other = Fingerprint.of(given)
+        other = Fingerprint.of(forecasts)
         if other is None or (other.rows, other.predictions) != (self.rows, self.predictions):
             return False
         return None in {other.outcomes, self.outcomes} or other.outcomes == self.outcomes
@@ -81,7 +81,8 @@ class Fingerprint:
     def has_predictions(self, prediction: Floats) -> bool:
         """Whether predictions, in a row for each of the rows, are those of these rows."""
         return (
-            len(prediction) == self.rows and _hash(_counts(_place(prediction))) == self.predictions
+            len(prediction) == self.rows
+            and _hash(_counts(_cell_of(prediction))) == self.predictions
         )
 
     @property
@@ -106,15 +107,15 @@ def _of_two(joint: Joint) -> tuple[Floats, Floats | None]:
 
 
 def _of_classes(forecasts: ClassForecasts) -> tuple[Floats, Floats | None]:
-    place = _place(forecasts.probability)
+    cell = _cell_of(forecasts.probability)
     number = len(forecasts.classes)
-    both = np.bincount(place * number + forecasts.label, minlength=CELLS * number)
+    both = np.bincount(cell * number + forecasts.label, minlength=CELLS * number)
     weight = forecasts.weight
     equal = weight is None or bool((weight == weight[0]).all())
-    return _counts(place), np.asarray(both, dtype=np.float64) if equal else None
+    return _counts(cell), np.asarray(both, dtype=np.float64) if equal else None
 
 
-def _place(prediction: Floats) -> Any:
+def _cell_of(prediction: Floats) -> Any:
     """Cell of each row; of classes, that of a mean of their numbers."""
     if prediction.ndim == 2:
         number = prediction.shape[1]
@@ -123,8 +124,8 @@ def _place(prediction: Floats) -> Any:
     return np.clip((prediction * CELLS).astype(np.intp), 0, CELLS - 1)
 
 
-def _counts(place: Any) -> Floats:
-    return np.asarray(np.bincount(place, minlength=CELLS), dtype=np.float64)
+def _counts(cell: Any) -> Floats:
+    return np.asarray(np.bincount(cell, minlength=CELLS), dtype=np.float64)
 
 
 def _hash(counts: Floats) -> str:
@@ -162,7 +163,7 @@ class Calibrator(Estimator):
     for_classes: ClassVar[bool] = False
     """Whether it can be fitted to rows of probabilities of classes."""
     simple: ClassVar[bool] = False
-    """Whether it learns so few numbers, two or three, that few rows can teach it."""
+    """Whether it has so few parameters, two or three, that few rows suffice to fit it."""
     on_request: ClassVar[bool] = False
     """Whether `recalibrate` tries it only where it is named."""
     learned: ClassVar[tuple[str, ...]] = ()
@@ -177,7 +178,7 @@ class Calibrator(Estimator):
     pos_label_: object = None
     """The label that counted as outcome 1 in the fit, which names a column of frames."""
     training_fingerprint_: Fingerprint | None = None
-    """Fingerprint of the rows that taught it; None if they are too few to be told from others."""
+    """Fingerprint of its training rows; None if they are too few to be recognized."""
 
     def fit(
         self,
@@ -210,13 +211,13 @@ class Calibrator(Estimator):
         -------
         The calibrator itself.
         """
-        given: Joint | ClassForecasts
+        forecasts: Joint | ClassForecasts
         if isinstance(X, Joint):
-            given = X
+            forecasts = X
         elif isinstance(X, ClassForecasts):
             refuse_pos_label(pos_label)
             with reading_arguments():
-                given = as_forecasts(X, y, classes, sample_weight)
+                forecasts = as_forecasts(X, y, classes, sample_weight)
         else:
             if y is None:
                 raise InvalidForecastsError(
@@ -224,18 +225,20 @@ class Calibrator(Estimator):
                 )
             self._remember_columns(X)
             with reading_arguments():
-                given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
-        self.learn(given)
-        self.training_fingerprint_, self.pos_label_ = Fingerprint.of(given), pos_label
+                forecasts = self._read(
+                    self._as_probabilities(X), y, sample_weight, pos_label, classes
+                )
+        self.learn(forecasts)
+        self.training_fingerprint_, self.pos_label_ = Fingerprint.of(forecasts), pos_label
         return self
 
-    def learn(self, given: Joint | ClassForecasts) -> Self:
+    def learn(self, forecasts: Joint | ClassForecasts) -> Self:
         """Fit to forecasts that were read, without a fingerprint: to evaluate calibrators."""
-        given = _of_mean_weight_one(given)
-        if isinstance(given, Joint):
-            self.form_, self.classes_ = self._fitted(given), None
+        forecasts = _of_mean_weight_one(forecasts)
+        if isinstance(forecasts, Joint):
+            self.form_, self.classes_ = self._fitted(forecasts), None
         else:
-            self.form_, self.classes_ = self._fitted_to_classes(given), given.classes
+            self.form_, self.classes_ = self._fitted_to_classes(forecasts), forecasts.classes
         self.scale_, self.training_fingerprint_, self.pos_label_ = UNIT, None, None
         return self
 
@@ -253,7 +256,7 @@ class Calibrator(Estimator):
     ) -> Joint | ClassForecasts:
         """Read predictions and outcomes as what the calibrator can be fitted to."""
         if self.for_two and not are_classes(y_true, y_proba, classes):
-            return Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
+            return Joint.from_rows(RawRows.read(y_true, y_proba, sample_weight, pos_label))
         refuse_pos_label(pos_label)
         return as_forecasts(y_true, y_proba, classes, sample_weight)
 
@@ -298,23 +301,23 @@ class Calibrator(Estimator):
         -------
         float or array
             Probabilities in [0, 1]: a number for a number, an array of the same library for an
-            array, or what `set_output` asked for.
+            array, or what `set_output` requested.
         """
         self._require_fitted()
         with reading_arguments():
             if is_number(X):
-                return float(self._moved(np.array([X]).reshape(1))[0])
+                return float(self._recalibrated(np.array([X]).reshape(1))[0])
             if isinstance(X, ClassForecasts):
-                return self._moved(X)
+                return self._recalibrated(X)
             self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
-            return self._contained(self._moved(self._as_probabilities(X)), X)
+            return self._contained(self._recalibrated(self._as_probabilities(X)), X)
 
-    def _moved(self, y_proba: object) -> Floats:
+    def _recalibrated(self, y_proba: object) -> Floats:
         """Recalibrate predictions, in the shape in which they were given."""
         if self.classes_ is not None:
             rows, order = read_rows(y_proba, self.classes_, self.scale_)
-            moved = self.form_(rows)
-            return moved if order is None else moved[:, np.argsort(order)]
+            recalibrated = self.form_(rows)
+            return recalibrated if order is None else recalibrated[:, np.argsort(order)]
         prediction = read_predictions(y_proba, self.scale_, self.pos_label_)
         return shaped(self.form_(prediction), y_proba, self.pos_label_)
 
@@ -403,10 +406,10 @@ class Calibrator(Estimator):
         groups as well.
         """
         self._require_fitted()
-        told = (free_name(name), self.sentence, self.scale_)
+        description = (free_name(name), self.sentence, self.scale_)
         if self.classes_ is not None:
-            return class_python(self.form_, self.classes_, *told)
-        return python_source(form_of_two(self), *told)
+            return class_python(self.form_, self.classes_, *description)
+        return python_source(form_of_two(self), *description)
 
     def to_sql(
         self,
@@ -529,12 +532,12 @@ class Calibrator(Estimator):
         )
 
 
-def _of_mean_weight_one(given: Joint | ClassForecasts) -> Joint | ClassForecasts:
+def _of_mean_weight_one(forecasts: Joint | ClassForecasts) -> Joint | ClassForecasts:
     """Return forecasts with weights that sum to the number of rows: their unit has no meaning."""
-    if isinstance(given, ClassForecasts):
-        weight = given.weight
-        return given if weight is None else replace(given, weight=of_mean_one(weight))
-    return given.of_mean_weight_one()
+    if isinstance(forecasts, ClassForecasts):
+        weight = forecasts.weight
+        return forecasts if weight is None else replace(forecasts, weight=of_mean_one(weight))
+    return forecasts.of_mean_weight_one()
 
 
 def form_of_two(fitted: Calibrator) -> Form:

@@ -20,7 +20,7 @@ from calibrant.data.paths import are_paths
 from calibrant.decisions import AnyScore, DecisionTask, Score, as_score, score_title
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.inference import ConfidenceInterval, Settings, Statistic, find_interval
-from calibrant.inputs import AskedKind, Roles, read
+from calibrant.inputs import KindRequest, Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.joint.ranking import ordered_pairs
@@ -42,15 +42,15 @@ from calibrant.recalibration.choice_rule import (
     mean_loss,
     nested,
     read_score,
-    told_gains,
+    reported_gains,
     with_unseen,
 )
 from calibrant.recalibration.continuous import ContinuousRecalibration, choose_continuous
 from calibrant.recalibration.folds import Split, Units, read_class_units, read_units
 from calibrant.recalibration.parametric import Identity
 from calibrant.recalibration.reading import refuse_pos_label
-from calibrant.recalibration.registry import candidates_of, title_of, untaught
-from calibrant.recalibration.thresholds import moves_text
+from calibrant.recalibration.registry import candidates_of, title_of, too_flexible
+from calibrant.recalibration.thresholds import examples_text
 
 # A group with fewer rows is not looked at: its interval would say nothing.
 FEWEST_ROWS = 30
@@ -89,7 +89,7 @@ class HeldOutScores:
     ties: float
     """Share of such pairs with equal forecasts."""
     worst_group: WorstGroup | None = None
-    """Of the groups that were asked for, on the rows of one fold (`Units.held_out`)."""
+    """Of the requested groups, on the rows of one fold (`Units.held_out`)."""
     accuracy: float | None = None
     """Of classes: share of rows whose most likely class happened."""
 
@@ -133,8 +133,8 @@ def judge(
         return mean_loss(units, score, prediction)
 
     auc, ties = _ranking(units, prediction)
-    moved, held = units.forecasts(prediction), units.held_out
-    of_one_fold = {name: column[held] for name, column in labels.items()}
+    forecasts, held_out = units.forecasts(prediction), units.held_out
+    of_one_fold = {name: column[held_out] for name, column in labels.items()}
     return HeldOutScores(
         brier=mean(as_score("brier")),
         log_loss=mean(as_score("log")),
@@ -142,8 +142,10 @@ def judge(
         task_loss=None if task is None else mean(as_score(task)),
         auc=auc,
         ties=ties,
-        worst_group=_worst_group(units.where(held), prediction[held], of_one_fold, settings),
-        accuracy=None if moved is None else _accuracy(moved),
+        worst_group=_worst_group(
+            units.where(held_out), prediction[held_out], of_one_fold, settings
+        ),
+        accuracy=None if forecasts is None else _accuracy(forecasts),
     )
 
 
@@ -222,8 +224,8 @@ class Recalibration:
     standard errors. Each is judged as if it alone had been tried: the gain of the best is too large
     on average."""
     gain: Gain
-    """Score that the calibrator saves over leaving forecasts alone, on rows that neither taught it
-    nor had a say in the choice: the choice was repeated without them. The interval is for the
+    """Score that the calibrator saves over leaving forecasts alone, on rows that were used
+    neither to fit nor to choose it: the choice was repeated without them. The interval is for the
     calibrator that is returned. 0 if forecasts are left alone."""
     gains: dict[str, Gain]
     """The same in log loss ("log") and in Brier score ("brier"), whatever score has chosen."""
@@ -232,9 +234,9 @@ class Recalibration:
     runner_up: str
     """The best calibrator that was not chosen, when none was."""
     skipped: tuple[str, ...]
-    """Calibrators that were not tried, because the rows are too few to teach them."""
+    """Calibrators that were not tried, because the rows are too few to fit them."""
     asked: bool = False
-    """Whether the calibrator was taken because it was asked for, whatever it gains."""
+    """Whether the calibrator was requested, whatever it gains."""
     _units: Units = field(repr=False)
     _recalibrated: Floats = field(repr=False)
     """Predictions of the rows by calibrators that had not seen them."""
@@ -316,13 +318,15 @@ class Recalibration:
         return (
             f"{capital(self.calibrator.title)} {self.gain.promise}: on rows that took no part in "
             f"the choice {self._falls(why)}. {self.calibrator.sentence}"
-            f"{moves_text(self.calibrator)}"
+            f"{examples_text(self.calibrator)}"
         )
 
     def _falls(self, why: str = "") -> str:
         """Say by how much the score falls, and the log loss and the Brier score beside it."""
-        beside = (gain.beside(name) for name, gain in self.gains.items() if name != self.score)
-        return self.gain.text(self.score, self.confidence) + why + "".join(beside)
+        further_text = (
+            gain.further_text(name) for name, gain in self.gains.items() if name != self.score
+        )
+        return self.gain.text(self.score, self.confidence) + why + "".join(further_text)
 
     def _reason(self) -> str:
         """Say why forecasts are left alone."""
@@ -335,8 +339,8 @@ class Recalibration:
         falls = f"with the best alone, {self.runner_up}, {gain.text(self.score, self.confidence)}"
         if not gain.low > 0:
             return f"{no} by more than noise; {falls}"
-        seen, expected = self._units.surprises
-        happened = count_text(max(0, round(seen)), "row")
+        observed, expected = self._units.surprises
+        happened = count_text(max(0, round(observed)), "row")
         return (
             f"{no} by clearly more than calibrated forecasts could gain by luck; {falls}, but this "
             f"rests on {happened} whose likeliest outcome did not happen, where {expected:.3g} "
@@ -429,15 +433,15 @@ def recalibrate(
     pos_label : object, optional
         The label that counts as outcome 1; not for classes.
     calibrators : sequence of calibrators or their names, optional
-        What to choose from, simplest first; by default all that the rows can teach, of two outcomes
+        What to choose from, simplest first; by default all that the rows allow, of two outcomes
         or of classes. `Identity` always takes part.
     always : bool, default=False
         Take the one calibrator that `methods` names, whatever it gains. Nothing is chosen then, and
-        the gain is that of this calibrator on rows that did not teach it.
+        the gain is that of this calibrator on other rows.
     score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
         Proper score by which calibrators are compared; for classes one of the three names.
     task : DecisionTask, optional
-        The caller's decision, whose loss before and after is told; for two outcomes.
+        The caller's decision, whose loss before and after is reported; for two outcomes.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: a fold takes all of a cluster.
     time : array-like of shape (n,), optional
@@ -458,7 +462,7 @@ def recalibrate(
     -------
     Choice or ContinuousRecalibration
         `.calibrator` is fitted to all rows; `.before` and `.after` are what forecasts are worth out
-        of sample, found when first asked for. Of continuous outcomes they are mean losses.
+        of sample, computed at first use. Of continuous outcomes they are mean losses.
 
     Notes
     -----
@@ -474,7 +478,7 @@ def recalibrate(
     than two numbers (but `EnsembleTemperatureScaling`) are tried from 50 surprises on (25 per
     class): rows whose likeliest outcome did not happen.
 
-    The gain that is told is nested: the choice is repeated without each fold, and the fold judges
+    The reported gain is nested: the choice is repeated without each fold, and the fold judges
     what the others chose and taught. It estimates what choosing is worth on 4/5 of the rows; where
     these left forecasts alone a fold saves nothing. The interval is for the calibrator that is
     returned. In simulations of 100, 300 and 1000 rows it held that calibrator's gain in 93 to 100 %
@@ -483,7 +487,7 @@ def recalibrate(
     varies much.
 
     To compare calibrators, forecasts of exactly 0 or 1 that failed cost 37 in the log loss, because
-    infinite losses cannot be compared. What is told is not cut: the score of such forecasts is
+    infinite losses cannot be compared. Reported scores are not cut: the score of such forecasts is
     infinite, and so is what a calibrator saves; `before.failed` counts them, and the Brier score
     stands beside.
 
@@ -506,7 +510,7 @@ def recalibrate(
     >>> recalibrate(outcome, chance, rng=0).unchanged
     True
 
-    Rows of probabilities of classes are told by their shape:
+    Rows of probabilities of classes are recognized by their shape:
 
     >>> true = rng.dirichlet(np.ones(3), 2000)
     >>> labels = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
@@ -522,14 +526,20 @@ def recalibrate(
     >>> recalibrate(y, z, kind="mean", rng=0).calibrator.transform([10.0, 30.0]).round()
     array([11., 27.])
     """
-    asked = AskedKind.of(kind, None, level)
-    if asked is not None:
-        given = {"by": by, "classes": classes, "pos_label": pos_label, "task": task, "time": time}
-        _refuse_for_numbers(given, asked.name)
+    request = KindRequest.of(kind, None, level)
+    if request is not None:
+        probability_options = {
+            "by": by,
+            "classes": classes,
+            "pos_label": pos_label,
+            "task": task,
+            "time": time,
+        }
+        _refuse_for_numbers(probability_options, request.name)
         return choose_continuous(
             y_true,
             y_proba,
-            asked,
+            request,
             methods=methods,
             always=always,
             sample_weight=sample_weight,
@@ -559,18 +569,18 @@ def recalibrate(
     return choose_among(units, labels, methods, rule, task, settings, always=always)
 
 
-def _refuse_for_numbers(given: Mapping[str, object], kind: str) -> None:
+def _refuse_for_numbers(options: Mapping[str, object], kind: str) -> None:
     """Refuse options that only choices between calibrators of probabilities have."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             raise InvalidOptionError(
                 f"{mention(name)} is for predicted probabilities", f"kind={kind!r}", "leave it out"
             )
 
 
-def choice_of_probabilities(*given: Any, **options: Any) -> Recalibration:
+def choice_of_probabilities(*arguments: Any, **options: Any) -> Recalibration:
     """Choose as `recalibrate` does, for callers that hold probabilities."""
-    found = recalibrate(*given, **options)
+    found = recalibrate(*arguments, **options)
     assert isinstance(found, Recalibration)  # noqa: S101  # no kind was named
     return found
 
@@ -585,67 +595,74 @@ def choose_among(
     *,
     always: bool = False,
 ) -> Recalibration:
-    """Choose a calibrator by its held-out score in folds, or take the one asked for."""
+    """Choose a calibrator by its held-out score in folds, or take the requested one."""
     if check_flag("always", always) and (methods is None or len(methods) != 1):
         raise InvalidOptionError(
             "calibrators must name the one calibrator to take always",
             "all" if methods is None else shown(methods),
         )
     candidates = candidates_of(methods, units)
-    held = cross_fitted(units, candidates)
+    held_out = cross_fitted(units, candidates)
     judged = units.judged
-    seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
-    decision = chosen_by(units, rule, held, judged, settings.confidence)
+    judged_units, labels = (
+        units.where(judged),
+        {name: column[judged] for name, column in labels.items()},
+    )
+    decision = chosen_by(units, rule, held_out, judged, settings.confidence)
     chosen = decision.name if can_nest(units) else LEAVE
     if always:
         chosen = list(candidates)[-1]
-    moved = {name: values[judged] for name, values in held.items()}
+    forecasts = {name: values[judged] for name, values in held_out.items()}
     gains = {
-        name: with_unseen(gain, seen, rule, (moved[LEAVE], moved[name]), settings.confidence)
+        name: with_unseen(
+            gain, judged_units, rule, (forecasts[LEAVE], forecasts[name]), settings.confidence
+        )
         for name, gain in decision.gains.items()
     }
-    scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
-    told = told_gains(gains, scores)
-    sides = {
-        name: GainsByScore(gains, told)
+    scores = {name: mean_loss(judged_units, rule, values) for name, values in forecasts.items()}
+    reported = reported_gains(gains, scores)
+    gains_by_loss = {
+        name: GainsByScore(gains, reported)
         if name == rule.name
-        else GainsByScore.of(seen, as_score(name), moved, settings.confidence)
+        else GainsByScore.of(judged_units, as_score(name), forecasts, settings.confidence)
         for name in LOSSES
     }
     table: dict[str, list[Any]] = {
-        "calibrator": list(held),
+        "calibrator": list(held_out),
         "score": list(scores.values()),
-        **gain_columns("gain", told),
-        **gain_columns("log_gain", sides["log"].told),
-        **gain_columns("brier_gain", sides["brier"].told),
-        "behind": [decision.behind[name] for name in held],
-        "chosen": [name == chosen for name in held],
+        **gain_columns("gain", reported),
+        **gain_columns("log_gain", gains_by_loss["log"].reported),
+        **gain_columns("brier_gain", gains_by_loss["brier"].reported),
+        "behind": [decision.behind[name] for name in held_out],
+        "chosen": [name == chosen for name in held_out],
     }
-    recalibrated, gain = seen.prediction, gains[LEAVE]
-    beside = {name: side.told[chosen] for name, side in sides.items()}
+    recalibrated, gain = judged_units.prediction, gains[LEAVE]
+    reported_by_loss = {name: found.reported[chosen] for name, found in gains_by_loss.items()}
     if always:
-        recalibrated, gain = moved[chosen], told[chosen]
+        recalibrated, gain = forecasts[chosen], reported[chosen]
     elif chosen != LEAVE:
-        recalibrated = nested(units, candidates, rule, held)[judged]
-        gain = after_choice(seen, rule, recalibrated, gains[chosen], settings)
-        beside = {
+        recalibrated = nested(units, candidates, rule, held_out)[judged]
+        gain = after_choice(judged_units, rule, recalibrated, gains[chosen], settings)
+        reported_by_loss = {
             name: gain
             if name == rule.name
-            else after_choice(seen, as_score(name), recalibrated, side.gains[chosen], settings)
-            for name, side in sides.items()
+            else after_choice(
+                judged_units, as_score(name), recalibrated, found.gains[chosen], settings
+            )
+            for name, found in gains_by_loss.items()
         }
     best = max(gains, key=lambda name: gains[name].value)
-    fitted = candidates[chosen].fit(units.lesson())
+    fitted = candidates[chosen].fit(units.training_set())
     return Recalibration(
         calibrator=fitted,
         table=table,
         gain=gain,
-        gains=beside,
+        gains=reported_by_loss,
         score=rule.name,
         runner_up=best if chosen == LEAVE and best != LEAVE else "",
-        skipped=untaught(units) if methods is None else (),
+        skipped=too_flexible(units) if methods is None else (),
         asked=always,
-        _units=seen,
+        _units=judged_units,
         _recalibrated=recalibrated,
         _labels=labels,
         _task=task,

@@ -106,9 +106,9 @@ class Fitted(Protocol):
 
 
 class Learner(Protocol):
-    """A calibrator that can be fitted to what `Units.lesson` returns."""
+    """A calibrator that can be fitted to what `Units.training_set` returns."""
 
-    def learn(self, given: Any) -> Fitted:
+    def learn(self, forecasts: Any) -> Fitted:
         """Fit to forecasts that were read."""
         ...
 
@@ -127,16 +127,18 @@ MOST_LEARNED = 2**14
 
 def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
     """Held-out predictions of every calibrator."""
-    held = {name: units.prediction.copy() for name in candidates}
+    held_out = {name: units.prediction.copy() for name in candidates}
     rough = units.in_cells(MOST_LEARNED)
     for fold in units.folds:
         inside = np.flatnonzero(units.fold == fold)
-        lesson = rough.lesson(rough.teaching(fold))
+        training_set = rough.training_set(rough.training_rows(fold))
         for name, candidate in candidates.items():
             if name != LEAVE:
-                held[name][inside] = candidate.learn(lesson).form_(units.prediction[inside])
+                held_out[name][inside] = candidate.learn(training_set).form_(
+                    units.prediction[inside]
+                )
         reached(FITTED * (fold + 1) / len(units.folds))
-    return held
+    return held_out
 
 
 def can_nest(units: Units) -> bool:
@@ -145,7 +147,7 @@ def can_nest(units: Units) -> bool:
 
 
 def nested(
-    units: Units, candidates: Candidates, score: Score | None, held: dict[str, Floats]
+    units: Units, candidates: Candidates, score: Score | None, held_out: dict[str, Floats]
 ) -> Floats:
     """Predictions of the calibrator that other rows chose, fitted to rows of other folds.
 
@@ -154,37 +156,39 @@ def nested(
     """
     recalibrated = units.prediction.copy()
     block = np.asarray(units.fold % MOST_BLOCKS)
-    choices = _forward(units, score, held) if units.forward else _without(units, candidates, score)
+    choices = (
+        _forward(units, score, held_out) if units.forward else _without(units, candidates, score)
+    )
     for number, name in choices:
         inside = (units.fold if units.forward else block) == number
-        recalibrated[inside] = held[name][inside]
+        recalibrated[inside] = held_out[name][inside]
     return recalibrated
 
 
 def _forward(
-    units: Units, score: Score | None, held: dict[str, Floats]
+    units: Units, score: Score | None, held_out: dict[str, Floats]
 ) -> Iterator[tuple[int, str]]:
     """Choose by what was judged before: those calibrators have learned from still earlier rows."""
     for fold in units.folds:
-        keep = units.teaching(fold) & units.judged
+        keep = units.training_rows(fold) & units.judged
         if keep.any():
-            yield fold, chosen_by(units, score, held, keep).name
+            yield fold, chosen_by(units, score, held_out, keep).name
 
 
 def chosen_by(
     units: Units,
     score: Score | None,
-    held: dict[str, Floats],
+    held_out: dict[str, Floats],
     keep: Flags,
     confidence: float = 0.95,
 ) -> Decision:
     """Apply the rule to some of the rows, each recalibrated while held out."""
     some = units.where(keep)
-    lost = {name: losses(score, some, moved[keep]) for name, moved in held.items()}
+    lost = {name: losses(score, some, forecasts[keep]) for name, forecasts in held_out.items()}
 
     def luck(name: str) -> Floats:
-        assert score is not None  # noqa: S101  # asked for probabilities only
-        return row_luck(score, some.prediction, held[name][keep])
+        assert score is not None  # noqa: S101  # called for probabilities only
+        return row_luck(score, some.prediction, held_out[name][keep])
 
     return decide(some, lost, luck, confidence, logarithmic=_is_log(score))
 
@@ -207,15 +211,15 @@ def _without(
     for number, pair in enumerate(pairs):
         reached(NESTED + (1 - NESTED) * number / len(pairs))
         inside = [np.flatnonzero(block == one) for one in pair]
-        lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
+        training_set = rough.training_set((block != pair[0]) & (block != pair[1]))
         for name, candidate in candidates.items():
-            form = None if name == LEAVE else candidate.learn(lesson).form_
+            form = None if name == LEAVE else candidate.learn(training_set).form_
             for one, rows in zip(pair, reversed(inside), strict=True):
                 some = rough.where(rows)
-                moved = some.prediction if form is None else form(some.prediction)
-                lost[one][name][rows] = losses(score, some, moved)
+                recalibrated = some.prediction if form is None else form(some.prediction)
+                lost[one][name][rows] = losses(score, some, recalibrated)
                 if score is not None:
-                    luck[one][name][rows] = row_luck(score, some.prediction, moved)
+                    luck[one][name][rows] = row_luck(score, some.prediction, recalibrated)
     for one in blocks:
         keep = block != one
         kept = {name: values[keep] for name, values in lost[one].items()}
@@ -224,10 +228,10 @@ def _without(
         yield one, decide(some, kept, lucky.__getitem__, logarithmic=_is_log(score)).name
 
 
-def told_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
-    """Gains as they are told: infinite where scores are."""
+def reported_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
+    """Return the gains that are reported: infinite where scores are."""
     return {
-        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
+        name: gain if name == LEAVE else gain.with_scores(scores[LEAVE], scores[name])
         for name, gain in gains.items()
     }
 
@@ -238,43 +242,43 @@ class GainsByScore:
 
     gains: dict[str, Gain]
     """By losses that are cut."""
-    told: dict[str, Gain]
+    reported: dict[str, Gain]
 
     @classmethod
     def of(
-        cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float
+        cls, units: Units, score: Score, forecasts: dict[str, Floats], confidence: float
     ) -> GainsByScore:
-        """Judge predictions of the rows by calibrators that had not seen them."""
+        """Judge predictions of the rows by calibrators fitted to other rows."""
         gains = {
-            name: gain_between(seen, score, moved[LEAVE], values, confidence)
-            for name, values in moved.items()
+            name: gain_between(units, score, forecasts[LEAVE], values, confidence)
+            for name, values in forecasts.items()
         }
-        scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
-        return cls(gains, told_gains(gains, scores))
+        scores = {name: mean_loss(units, score, values) for name, values in forecasts.items()}
+        return cls(gains, reported_gains(gains, scores))
 
 
 def after_choice(
-    seen: Units, score: Score, recalibrated: Floats, alone: Gain, settings: Settings
+    units: Units, score: Score, recalibrated: Floats, alone: Gain, settings: Settings
 ) -> Gain:
-    """Gain of a choice by a score, on rows that had no say in it."""
-    saved = losses(score, seen, seen.prediction) - losses(score, seen, recalibrated)
-    gain = gain_after_choice(seen, saved, alone, settings.confidence)
-    gain = with_unseen(gain, seen, score, (seen.prediction, recalibrated), settings.confidence)
-    scores = (mean_loss(seen, score, values) for values in (seen.prediction, recalibrated))
-    return gain.told(*scores)
+    """Gain of a choice by a score, on rows that were not used for it."""
+    saved = losses(score, units, units.prediction) - losses(score, units, recalibrated)
+    gain = gain_after_choice(units, saved, alone, settings.confidence)
+    gain = with_unseen(gain, units, score, (units.prediction, recalibrated), settings.confidence)
+    scores = (mean_loss(units, score, values) for values in (units.prediction, recalibrated))
+    return gain.with_scores(*scores)
 
 
 def gain_between(
-    seen: Units, score: Score, before: Floats, after: Floats, confidence: float
+    units: Units, score: Score, before: Floats, after: Floats, confidence: float
 ) -> Gain:
     """Mean of what the rows save by one forecast for another, with an interval."""
-    saved = losses(score, seen, before) - losses(score, seen, after)
-    gain = gain_of(seen, saved, confidence)
-    return with_unseen(gain, seen, score, (before, after), confidence)
+    saved = losses(score, units, before) - losses(score, units, after)
+    gain = gain_of(units, saved, confidence)
+    return with_unseen(gain, units, score, (before, after), confidence)
 
 
 def with_unseen(
-    gain: Gain, seen: Units, score: Score, forecasts: tuple[Floats, Floats], confidence: float
+    gain: Gain, units: Units, score: Score, forecasts: tuple[Floats, Floats], confidence: float
 ) -> Gain:
     """Widen the interval of a gain for outcomes that were never seen, where but one was.
 
@@ -282,16 +286,16 @@ def with_unseen(
     (1 - confidence) / 2 that none of so many rows shows it, and each saves what the forecasts
     before and after say.
     """
-    if np.ptp(seen.outcome) > 0:
+    if np.ptp(units.outcome) > 0:
         return gain
     before, after = (loss_table(score, prediction, cut=True) for prediction in forecasts)
-    unseen = np.delete(before - after, int(seen.outcome[0]), axis=1)
-    rows = float(seen.weight.sum()) ** 2 / float(seen.square.sum())
-    if seen.cluster is not None:
-        rows = min(rows, float(np.unique(seen.cluster).size))
+    unseen = np.delete(before - after, int(units.outcome[0]), axis=1)
+    rows = float(units.weight.sum()) ** 2 / float(units.square.sum())
+    if units.cluster is not None:
+        rows = min(rows, float(np.unique(units.cluster).size))
     share = 1 - ((1 - confidence) / 2) ** (1 / rows)
     ends = [
-        (1 - share) * gain.value + share * float(np.average(some, weights=seen.weight))
+        (1 - share) * gain.value + share * float(np.average(some, weights=units.weight))
         for some in (unseen.min(axis=1), unseen.max(axis=1))
     ]
     return replace(gain, low=min(gain.low, *ends), high=max(gain.high, *ends))
@@ -320,13 +324,13 @@ UNLIKELY = 20
 # A simpler calibrator is taken if it is behind by so many standard errors of the difference: with
 # none the noise of the folds picks flexible calibrators, with one real faults are left.
 SIMPLER = 0.5
-# Of these scores gains are told whatever score chooses; their names in sentences.
+# Of these scores gains are reported whatever score chooses; their names in sentences.
 LOSSES = {name: score_title(name) for name in ("log", "brier")}
 # Surprises mixed into either spread, as Wilson's interval does: a few rare events are skewed.
 HIDDEN = 1.96**2
 # Surprises per outcome that calibrators need which learn more than two numbers.
 ENOUGH = 25
-# What is said where no calibrator gains more than noise.
+# What is reported where no calibrator gains more than noise.
 NO_MAP = (
     "No calibrator lowers the held-out loss by more than noise: collect more rows, or change "
     "the model."
@@ -351,7 +355,7 @@ class Gain:
     high: float
     standard_error: float
 
-    def told(self, before: float, after: float) -> Gain:
+    def with_scores(self, before: float, after: float) -> Gain:
         """Return what the mean scores before and after say, if one of them is infinite."""
         if np.isfinite(before) and np.isfinite(after):
             return self
@@ -382,7 +386,7 @@ class Gain:
         sure = f"{percent_text(confidence)} interval {_short(self.low)} to {_short(self.high)}"
         return f"lowers the {score_title(score)} by {self.value:.2g} per row ({sure})"
 
-    def beside(self, score: str) -> str:
+    def further_text(self, score: str) -> str:
         """Say by how much another score falls, after `text`."""
         loss = score_title(score)
         if not np.isfinite(self.value):
@@ -461,13 +465,13 @@ def is_clear(
     cluster share their luck as far as they share their surprises. Each spread is widened for the
     surprises behind it, those seen or those expected, and for few clusters.
     """
-    seen, expected = units.surprises
+    observed, expected = units.surprises
     total = float(units.weight.sum())
     mean, variance = luck.T
     lucky = float(np.sqrt(units.design_effect * (units.square @ variance))) / total
     if expected > 0:
         lucky *= float(np.sqrt(1 + HIDDEN / expected))
-    noise = gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0)))
+    noise = gain.standard_error * float(np.sqrt(1 + HIDDEN / max(observed, 1.0)))
     wider = units.cases(units.prediction).widening(0.05)
     beyond = gain.value - float(units.weight @ mean) / total
     # A number that lies z standard errors off gains z^2 / 2 - 1 such rows' worth out of sample.
@@ -481,8 +485,8 @@ def is_clear(
 def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     """Mean of what is saved, with an interval that is robust to clusters."""
     mean, error = units.mean_and_error(saved)
-    reach = _reach(units, error, confidence) if error < np.inf else np.inf
-    return Gain(mean, mean - reach, mean + reach, error)
+    half_width = _half_width(units, error, confidence) if error < np.inf else np.inf
+    return Gain(mean, mean - half_width, mean + half_width, error)
 
 
 def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: float) -> Gain:
@@ -510,11 +514,11 @@ def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: floa
     """
     found = gain_of(units, saved, confidence)
     error = max(found.standard_error, alone.standard_error)
-    reach = _reach(units, error, confidence)
+    half_width = _half_width(units, error, confidence)
     close = min(1.0, 2 * alone.standard_error / alone.value) if alone.value > 0 else 1.0
-    reach *= float(np.sqrt(1 + close**2))
-    high = max(found.value, alone.value) + reach
-    return Gain(found.value, found.value - reach, high, error)
+    half_width *= float(np.sqrt(1 + close**2))
+    high = max(found.value, alone.value) + half_width
+    return Gain(found.value, found.value - half_width, high, error)
 
 
 def surprises_needed(units: Units) -> float:
@@ -522,8 +526,8 @@ def surprises_needed(units: Units) -> float:
     return ENOUGH * (2 if units.classes is None else len(units.classes))
 
 
-def _reach(units: Units, error: float, confidence: float) -> float:
-    """How far a mean with this standard error may lie off."""
+def _half_width(units: Units, error: float, confidence: float) -> float:
+    """Half the width of the interval of a mean with this standard error."""
     from scipy.special import ndtri
 
     if not error > 0:

@@ -226,15 +226,15 @@ def class_steps(
         steps = [values, shifting, parts]
     elif isinstance(form, Corrections):
         _refuse_long(form, kind)
-        # Rows that are no probabilities are told apart elsewhere; here they must not stop a query.
+        # Rows that are no probabilities are recognized elsewhere; here they must not stop a query.
         zero = number_text(0.0)
         now = named("q", [kind.within(f"coalesce({x}, {zero})", 0.0, 1.0) for x in columns])
         steps = []
         for one in form.steps:
             chosen = [list(now)[k] for k in one.members]
             chance = named("chance", [" + ".join(now[x] for x in chosen)])
-            told = form_text(one.line, next(iter(chance)), kind)
-            move = named("move", [f"cast({told} as {kind.double})"])
+            correction = form_text(one.line, next(iter(chance)), kind)
+            move = named("move", [f"cast({correction} as {kind.double})"])
             by = next(iter(move))
             values = named("v", [f"{x} + {by}" if x in chosen else x for x in now])
             shifting, by = onto_simplex(values)

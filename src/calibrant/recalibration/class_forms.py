@@ -119,10 +119,10 @@ class SetCorrection:
 
     def __call__(self, probability: Floats) -> Floats:
         """Add it, and move rows to the nearest ones that sum to one."""
-        moved = probability.copy()
+        corrected = probability.copy()
         chance = probability[:, self.members].sum(axis=1)
-        moved[:, self.members] += self.line(chance)[:, np.newaxis]
-        return onto_simplex(moved)
+        corrected[:, self.members] += self.line(chance)[:, np.newaxis]
+        return onto_simplex(corrected)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -201,8 +201,8 @@ def _correction(data: Stored, count: int) -> SetCorrection:
         data.numbers("knot", 0.0, 1.0),
         data.numbers("value", -MOST_CORRECTION, MOST_CORRECTION),
     )
-    places = members.astype(np.intp)
-    sound = 0 < places.size < count and bool((places == members).all() and rising(places))
+    indices = members.astype(np.intp)
+    sound = 0 < indices.size < count and bool((indices == members).all() and rising(indices))
     if not sound:
         raise InvalidStateError(
             f"members of {data.what} must be some of {count} classes in order", f"{members.size}"
@@ -211,12 +211,12 @@ def _correction(data: Stored, count: int) -> SetCorrection:
         raise InvalidStateError(
             f"knots of {data.what} must increase, with one value for each", f"{knot.size} knots"
         )
-    return SetCorrection(places, Lines(knot, value))
+    return SetCorrection(indices, Lines(knot, value))
 
 
-def rising(places: Floats | Indices) -> bool:
+def rising(indices: Floats | Indices) -> bool:
     """Whether each number is larger than the one before."""
-    return bool((np.diff(places) > 0).all())
+    return bool((np.diff(indices) > 0).all())
 
 
 def onto_simplex(table: Floats) -> Floats:

@@ -45,7 +45,7 @@ class ScoreCalibrator(MulticlassCalibrator):
         """What is added, for each class."""
         return self.form_.shift
 
-    def _told(self, what: str) -> str:
+    def _sentence_of(self, what: str) -> str:
         self._require_fitted()
         most = int(np.argmax(np.abs(self.shift_)))
         more = "up" if self.shift_[most] > 0 else "down"
@@ -97,7 +97,7 @@ class VectorScaling(ScoreCalibrator):
         """What the fitted calibrator does, in words."""
         self._require_fitted()
         low, high = self.factor_.min(), self.factor_.max()
-        return self._told(f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}")
+        return self._sentence_of(f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}")
 
 
 class DirichletCalibration(ScoreCalibrator):
@@ -160,9 +160,9 @@ class DirichletCalibration(ScoreCalibrator):
     def sentence(self) -> str:
         """What the fitted calibrator does, in words."""
         self._require_fitted()
-        moved = np.abs(self.weight_ - np.eye(len(self.classes_)))
-        np.fill_diagonal(moved, 0.0)
-        source, target = np.unravel_index(int(np.argmax(moved)), moved.shape)
+        change = np.abs(self.weight_ - np.eye(len(self.classes_)))
+        np.fill_diagonal(change, 0.0)
+        source, target = np.unravel_index(int(np.argmax(change)), change.shape)
         return (
             f"All log-probabilities speak for all classes; most of all that of class "
             f"{self.classes_[source]} for class {self.classes_[target]}."

@@ -19,7 +19,7 @@ MOST_SHOWN = 5
 
 
 class Tabular:
-    """Remembers the columns that it was fitted to, and returns what was asked for."""
+    """Remembers the columns that it was fitted to, and returns the requested container."""
 
     n_features_in_: int
     """Number of columns that it was fitted to."""
@@ -49,12 +49,12 @@ class Tabular:
             Names of the columns; those seen in the fit by default, or x0, x1, ...
         """
         self._require_fitted()
-        seen = getattr(self, "feature_names_in_", None)
+        fitted_names = getattr(self, "feature_names_in_", None)
         count = getattr(self, "n_features_in_", 1)
         if input_features is None:
-            return _names(count) if seen is None else seen
+            return _names(count) if fitted_names is None else fitted_names
         names = np.asarray(input_features, dtype=object)
-        if seen is not None and not np.array_equal(names, seen):
+        if fitted_names is not None and not np.array_equal(names, fitted_names):
             raise InvalidForecastsError("input_features is not equal to feature_names_in_")
         if names.shape != (count,):
             raise InvalidForecastsError(
@@ -88,9 +88,13 @@ class Tabular:
             return
         shape, kind = shape_of(X), type(self).__name__
         count = shape[1] if len(shape) > 1 else 1
-        seen, names = getattr(self, "feature_names_in_", None), text_names(X)
-        if seen is not None and names is not None and not np.array_equal(seen, names):
-            _refuse_names(seen.tolist(), names.tolist())
+        fitted_names, names = getattr(self, "feature_names_in_", None), text_names(X)
+        if (
+            fitted_names is not None
+            and names is not None
+            and not np.array_equal(fitted_names, names)
+        ):
+            _refuse_names(fitted_names.tolist(), names.tolist())
         if count == expected or {count, expected} <= set(alike):
             return
         hint = "pass the columns that it was fitted to"
@@ -106,7 +110,7 @@ class Tabular:
         )
 
     def _contained(self, values: Floats, X: object) -> Any:  # noqa: N803
-        """Return values in the container that was asked for."""
+        """Return values in the requested container."""
         wanted = self._container()
         if wanted == "default":
             return like(values, X)
@@ -135,15 +139,15 @@ class Tabular:
         return str(wanted)
 
 
-def like(values: Floats, given: Any) -> Any:
+def like(values: Floats, original: Any) -> Any:
     """Return values as an array of the library that the given ones came from."""
-    if isinstance(given, np.ndarray):
+    if isinstance(original, np.ndarray):
         return values
-    if hasattr(given, "__array_namespace__"):
-        library = given.__array_namespace__()
-        return library.asarray(values, device=given.device)
-    if is_tensor(given) and "torch" in sys.modules:
-        return sys.modules["torch"].as_tensor(values, device=given.device)
+    if hasattr(original, "__array_namespace__"):
+        library = original.__array_namespace__()
+        return library.asarray(values, device=original.device)
+    if is_tensor(original) and "torch" in sys.modules:
+        return sys.modules["torch"].as_tensor(values, device=original.device)
     return values
 
 
@@ -174,9 +178,12 @@ def _names(count: int) -> npt.NDArray[np.object_]:
     return np.array([f"x{i}" for i in range(count)], dtype=object)
 
 
-def _refuse_names(seen: list[str], given: list[str]) -> None:
+def _refuse_names(fitted_names: list[str], passed: list[str]) -> None:
     """Say in scikit-learn's words what is wrong with names."""
-    unseen, missing = sorted(set(given) - set(seen)), sorted(set(seen) - set(given))
+    unseen, missing = (
+        sorted(set(passed) - set(fitted_names)),
+        sorted(set(fitted_names) - set(passed)),
+    )
     parts = ["The feature names should match those that were passed during fit."]
     for title, names in (
         ("Feature names unseen at fit time:", unseen),

@@ -32,7 +32,7 @@ from calibrant.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
-from calibrant.inputs import AskedKind, rows_of_kind
+from calibrant.inputs import KindRequest, rows_of_kind
 from calibrant.kinds import CONTINUOUS, PLAIN, Kind, Quantile, kind_named
 from calibrant.recalibration.choice_rule import (
     LEAVE,
@@ -127,15 +127,15 @@ class ContinuousRecalibration:
         return (
             f"{capital(self.calibrator.title)} {does}: on held-out data the {self.loss} goes from "
             f"{before} to {after} and saves {value} (between {low} and {high} with "
-            f"{percent_text(self.gain.confidence)} confidence; {self._seen}). "
+            f"{percent_text(self.gain.confidence)} confidence; {self._evaluated_on}). "
             f"{self.calibrator.sentence}"
         )
 
     @property
-    def _seen(self) -> str:
+    def _evaluated_on(self) -> str:
         kind = self.calibrator.kind
         if kind.chance is not None:
-            where = kind.words.seen
+            where = kind.words.observed_as
             observed, promised = map(percent_text, (self.observed, kind.chance))
             return f"outcomes {where} without it: {observed}, promised {promised}"
         return f"mean residual without it: {number_text(self.observed)}"
@@ -163,7 +163,7 @@ class ContinuousRecalibration:
 def choose_continuous(
     y_true: object,
     y_pred: object,
-    kind: AskedKind,
+    kind: KindRequest,
     *,
     methods: object,
     always: bool,
@@ -176,14 +176,14 @@ def choose_continuous(
     refuse_other_labels(
         y_true=y_true, y_pred=y_pred, sample_weight=sample_weight, clusters=clusters
     )
-    given = rows_of_kind(y_true, y_pred, kind, sample_weight)
+    rows = rows_of_kind(y_true, y_pred, kind, sample_weight)
     return choose_for_rows(
-        given, methods=methods, always=always, clusters=clusters, confidence=confidence, rng=rng
+        rows, methods=methods, always=always, clusters=clusters, confidence=confidence, rng=rng
     )
 
 
 def choose_for_rows(
-    given: Rows,
+    rows: Rows,
     *,
     methods: object = None,
     always: bool = False,
@@ -198,7 +198,7 @@ def choose_for_rows(
     nothing was chosen by the same rows, so that it is fitted on request alone.
     """
     check_share("confidence", confidence)
-    names = _named(methods, given.kind)
+    names = _named(methods, rows.kind)
     if always and (methods is None or len(methods) != 1):  # type: ignore[arg-type]  # a list of names
         raise InvalidOptionError(
             "always takes the one calibrator that calibrators names", shown(methods)
@@ -210,29 +210,29 @@ def choose_for_rows(
         )
     cluster = None
     if clusters is not None:
-        labels = read_labels(clusters, "clusters", len(given))
+        labels = read_labels(clusters, "clusters", len(rows))
         cluster = np.unique(labels, return_inverse=True)[1]
         if conformal:
             raise InvalidOptionError(
                 "a conformal shift promises nothing for clusters", "clusters", "use the shift"
             )
-    if given.weight is not None and not conformal and not given.weight.all():
-        kept = given.weight > 0
-        given = given.where(kept)
+    if rows.weight is not None and not conformal and not rows.weight.all():
+        kept = rows.weight > 0
+        rows = rows.where(kept)
         cluster = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1]
-    content = (given.prediction, given.outcome, given.upper, given.weight, cluster)
+    content = (rows.prediction, rows.outcome, rows.upper, rows.weight, cluster)
     order = canonical_order(*content)  # sums in another order would differ in the last digit
-    given, cluster = given.where(order), None if cluster is None else cluster[order]
-    units = len(given) if cluster is None else int(cluster.max()) + 1
+    rows, cluster = rows.where(order), None if cluster is None else cluster[order]
+    units = len(rows) if cluster is None else int(cluster.max()) + 1
     needed = FEWEST
-    if conformal and given.kind.chance is not None:
+    if conformal and rows.kind.chance is not None:
         # Four fifths of the rows must be enough for a shift.
-        needed = max(needed, 2 * rows_for_conformal(given.kind.chance))
+        needed = max(needed, 2 * rows_for_conformal(rows.kind.chance))
     if units < needed:
         few = "rows" if cluster is None else "clusters"
-        return _unjudged(given, names[-1] if always else LEAVE, few)
-    fold = _dealt(given, cluster, as_generator(rng))
-    return _judged(Units.of_kind(given, fold, cluster), names, confidence, asked=always)
+        return _unjudged(rows, names[-1] if always else LEAVE, few)
+    fold = _dealt(rows, cluster, as_generator(rng))
+    return _judged(Units.of_kind(rows, fold, cluster), names, confidence, requested=always)
 
 
 def _named(methods: object, kind: Kind) -> list[str]:
@@ -251,25 +251,25 @@ def _dealt(rows: Rows, cluster: Indices | None, rng: np.random.Generator) -> Ind
     if cluster is not None:
         return deal_clusters(cluster, FOLDS, rng)
     content = (rows.prediction, rows.outcome, rows.upper, rows.weight)
-    return deal_folds(FOLDS, rng, *content, near=rows.place)
+    return deal_folds(FOLDS, rng, *content, near=rows.coordinate)
 
 
 def _judged(
-    units: Units, names: list[str], confidence: float, *, asked: bool
+    units: Units, names: list[str], confidence: float, *, requested: bool
 ) -> ContinuousRecalibration:
     """Choose a calibrator, or take the last one named, and say what it saves on rows unseen.
 
     The choice, its repetition without each fold and the interval are those of `recalibrate`.
     """
     candidates = {name: Candidate(name) for name in names}
-    held = cross_fitted(units, candidates)
+    held_out = cross_fitted(units, candidates)
     everyone = np.ones(units.outcome.size, dtype=bool)
-    decision = chosen_by(units, None, held, everyone, confidence)
-    chosen, kept = names[-1], held[list(candidates)[-1]]
-    if not asked:
+    decision = chosen_by(units, None, held_out, everyone, confidence)
+    chosen, kept = names[-1], held_out[list(candidates)[-1]]
+    if not requested:
         chosen = decision.name
-        kept = nested(units, candidates, None, held)
-    lost = {name: losses(None, units, moved) for name, moved in held.items()}
+        kept = nested(units, candidates, None, held_out)
+    lost = {name: losses(None, units, forecasts) for name, forecasts in held_out.items()}
     gain = SavedLoss(0.0, 0.0, 0.0, confidence)
     if chosen != LEAVE:
         saved = lost[LEAVE] - losses(None, units, kept)
@@ -277,7 +277,7 @@ def _judged(
         gain = SavedLoss(found.value, found.low, found.high, confidence)
     rows = units.rows(units.prediction)
     before, *_ = after = [rows.mean_of(some) for some in lost.values()]
-    clear = asked or chosen != LEAVE
+    clear = requested or chosen != LEAVE
     return ContinuousRecalibration(
         fitted_map(rows, chosen),
         gain,
@@ -291,7 +291,7 @@ def _judged(
 
 
 def _unjudged(rows: Rows, chosen: str, few: str) -> ContinuousRecalibration:
-    """Take what was asked for though too few rows can judge it, or leave forecasts alone."""
+    """Take the requested calibrator though too few rows can judge it, or leave forecasts alone."""
     loss = rows.mean_of(rows.losses)
     return ContinuousRecalibration(
         fitted_map(rows, chosen),
@@ -317,7 +317,7 @@ def _observed(forecasts: Rows) -> float:
 
 SCHEMA = 1
 STORED = "a stored calibrator of forecasts of numbers"
-# Places at which a sentence says what a calibrator does.
+# Quantiles of the forecasts at which a sentence says what a calibrator does.
 SHOWN = (0.1, 0.5, 0.9)
 TITLES = {
     "identity": "no recalibration",
@@ -328,7 +328,7 @@ TITLES = {
     "conformal": "a conformal shift",
 }
 """Every calibrator by name, the simplest first, and what it is called in sentences; the conformal
-shift is never chosen, only asked for."""
+shift is never chosen, only requested."""
 # Pieces of a curve; between quantiles of the forecasts.
 PIECES = 5
 MOST_STEPS = 200
@@ -361,7 +361,7 @@ class ContinuousCalibrator:
     upper_form: Bend | None
     """What upper ends of intervals become."""
     rows: int
-    """How many rows taught it."""
+    """Number of rows that it was fitted to."""
     seen: tuple[float, ...]
     """The 10th, 50th and 90th percentile of the forecasts; of intervals, of lower ends."""
     coverage: float | None = None
@@ -434,18 +434,20 @@ class ContinuousCalibrator:
             return f"It {'adds' if by >= 0 else 'takes'} {number_text(abs(by))} " + (
                 "to every forecast." if by >= 0 else "from every forecast."
             )
-        moved = self.form(np.array(self.seen))
-        pairs = [comparable_texts(a, b) for a, b in zip(self.seen, moved.tolist(), strict=True)]
-        told = ", ".join(f"{before} becomes {after}" for before, after in pairs)
+        recalibrated = self.form(np.array(self.seen))
+        pairs = [
+            comparable_texts(a, b) for a, b in zip(self.seen, recalibrated.tolist(), strict=True)
+        ]
+        listed = ", ".join(f"{before} becomes {after}" for before, after in pairs)
         where = "At the 10th, 50th and 90th percentile of the forecasts"
-        return f"{where} {told}."
+        return f"{where} {listed}."
 
     @property
     def _promise(self) -> str:
         if self.coverage is None:
             return ""
         down = self.upper_form is None and (self.kind.chance or 0.0) < 0.5
-        where = "below it" if down else f"{self.kind.words.seen} it"
+        where = "below it" if down else f"{self.kind.words.observed_as} it"
         of = self.rows + 1
         return (
             f" The next outcome lies {where} with a chance of {round(self.coverage * of)} in {of}, "
@@ -512,9 +514,9 @@ class Candidate:
 
     method: str
 
-    def learn(self, given: Rows) -> ContinuousCalibrator:
+    def learn(self, forecasts: Rows) -> ContinuousCalibrator:
         """Fit the calibrator to rows."""
-        return fitted_map(given, self.method)
+        return fitted_map(forecasts, self.method)
 
 
 def fitted_map(forecasts: Rows, method: str) -> ContinuousCalibrator:
@@ -554,9 +556,9 @@ def continuous_from(data: Stored) -> ContinuousCalibrator:
     data.require_schema(SCHEMA)
     with restoring(STORED):
         name = data.choice("kind", CONTINUOUS)
-        asked = kind_named(name, None if name in PLAIN else _level(data))
-        method = data.choice("continuous_calibrator", methods_for(asked))
-        both = asked.has_ends
+        kind = kind_named(name, None if name in PLAIN else _level(data))
+        method = data.choice("continuous_calibrator", methods_for(kind))
+        both = kind.has_ends
         if (data.get("upper_form") is not None) != both:
             raise InvalidStateError(f"upper_form of {STORED} must be there for intervals alone")
         coverage = data.get("coverage")
@@ -565,7 +567,7 @@ def continuous_from(data: Stored) -> ContinuousCalibrator:
                 f"coverage of {STORED} must be there for conformal calibrators alone"
             )
         found = ContinuousCalibrator(
-            asked,
+            kind,
             method,
             _form(data.part("form")),
             _form(data.part("upper_form")) if both else None,
@@ -742,7 +744,7 @@ def _quantile_slope(kind: Kind, x: Floats, y: Floats, weight: Floats) -> float:
 def _least_squares(forecasts: Rows, design: Floats) -> Floats:
     """Asymmetric least squares, all coefficients but the first at least 0.
 
-    Sides follow from the fit and the fit from the sides until they agree; for means at once. A step
+    Weights follow from the fit and the fit from weights until they agree; for means at once. A step
     that does not lower the loss, which is convex and smooth, is halved until it does.
     """
     from scipy.optimize import lsq_linear
@@ -753,15 +755,15 @@ def _least_squares(forecasts: Rows, design: Floats) -> Floats:
     y = forecasts.outcome - middle
     least = np.append(-np.inf, np.zeros(design.shape[1] - 1))
 
-    def sides(found: Floats) -> Floats:
+    def side_weights(found: Floats) -> Floats:
         return np.where(y > design @ found, level, 1 - level)
 
     def loss(found: Floats) -> float:
-        return float((forecasts.weights * sides(found)) @ np.square(y - design @ found))
+        return float((forecasts.weights * side_weights(found)) @ np.square(y - design @ found))
 
     found = np.zeros(design.shape[1])
     for _ in range(MOST_STEPS):
-        side = sides(found)
+        side = side_weights(found)
         weighted = np.column_stack([design, y]) * np.sqrt(forecasts.weights * side)[:, np.newaxis]
         # The triangle of the rows has the same squares, and few of them.
         triangle: Floats = np.asarray(np.linalg.qr(weighted, "r"))
@@ -770,7 +772,7 @@ def _least_squares(forecasts: Rows, design: Floats) -> Floats:
         while loss(found + step * (solved - found)) > before and step > SMALLEST_STEP:
             step /= 2
         found = found + step * (solved - found)
-        settled = step == 1 and bool((sides(found) == side).all())
+        settled = step == 1 and bool((side_weights(found) == side).all())
         if settled or level == 0.5 or before - loss(found) <= SAME_LOSS * before:
             return np.append(found[0] + middle, found[1:])
     raise ConvergenceError(

@@ -32,7 +32,7 @@ class _Bent(Calibrator):
     def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
         raise NotImplementedError
 
-    def _held(self) -> None:
+    def _note_unit_slopes(self) -> None:
         """Remember what else is learned, where slopes are held at 1."""
 
     def _knots(self) -> int:
@@ -43,7 +43,7 @@ class _Bent(Calibrator):
         targets = platt_targets(joint) if one_class(joint) or self.note_ == PARTED else PLAIN
         if self.note_ in {"", PARTED}:
             return self._curve(joint, knots_of(joint, self._knots()), targets)
-        self._held()
+        self._note_unit_slopes()
         (shift,) = solve(joint, INTERCEPT, targets)
         return LogOddsCurve(np.array([-1.0, 1.0]), np.ones(2), shift - 1.0)
 
@@ -148,7 +148,7 @@ class SplineCalibration(_Bent):
     def _knots(self) -> int:
         return whole("knots", self.knots, least=3, most=MOST_KNOTS)
 
-    def _held(self) -> None:
+    def _note_unit_slopes(self) -> None:
         self.penalty_, self.freedom_ = 0.0, 1.0
 
     def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
@@ -160,5 +160,5 @@ class SplineCalibration(_Bent):
     def sentence(self) -> str:
         """What the fitted calibrator does, in words."""
         self._require_fitted()
-        said = f"An increasing curve that learned about {self.freedom_:.2g} numbers"
-        return noted(said, self.note_)
+        text = f"An increasing curve that learned about {self.freedom_:.2g} numbers"
+        return noted(text, self.note_)

@@ -23,7 +23,7 @@ from calibrant.recalibration.routing import Routed
 
 
 def reading_arguments() -> AbstractContextManager[None]:
-    """Let errors of the door name the arguments of an estimator, X and y."""
+    """Let errors of reading name the arguments of an estimator, X and y."""
     return arguments_named(y_proba="X", y_true="y")
 
 
@@ -157,7 +157,7 @@ def _not_fitted_everywhere() -> type[NotFittedError]:
     from sklearn.exceptions import NotFittedError as Theirs
 
     class _NotFittedError(NotFittedError, Theirs):  # type: ignore[misc]
-        """An estimator that was asked before it was fitted."""
+        """An estimator that was used before it was fitted."""
 
         def __reduce__(self) -> tuple[type[NotFittedError], tuple[Any, ...]]:
             return NotFittedError, self.texts

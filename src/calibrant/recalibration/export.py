@@ -227,7 +227,7 @@ def _logistic(form: Logistic, x: str, kind: Dialect) -> str:
     if form.low == form.high > 0:  # one logarithm does, between the ends where log-odds stop
         slope = number_text(form.low)
         log_odds = f"{number_text(form.intercept)} + {slope} * ln({x} / ({one} - {x}))"
-        low, high = (_place(form, end) for end in (-MOST_LOG_ODDS, MOST_LOG_ODDS))
+        low, high = (_prediction_at(form, end) for end in (-MOST_LOG_ODDS, MOST_LOG_ODDS))
         lowest, highest = form(np.array([low, high])).tolist()
         return (
             f"case when {x} <= {number_text(low)} then {number_text(lowest)} "
@@ -244,7 +244,7 @@ def _logistic(form: Logistic, x: str, kind: Dialect) -> str:
     return f"{one} / ({one} + exp(-{log_odds}))"
 
 
-def _place(form: Logistic, log_odds: float) -> float:
+def _prediction_at(form: Logistic, log_odds: float) -> float:
     """Find the prediction at which the log-odds of an increasing form reach a value."""
     before = (log_odds - form.intercept) / form.low
     chance = 1 / (1 + math.exp(-min(max(before, -700.0), 700.0)))
@@ -259,8 +259,8 @@ def _curve(form: LogOddsCurve, x: str, kind: Dialect) -> str:
     pieces = list(zip(*(part.tolist() for part in form.pieces), strict=True))
 
     def leaf(i: int) -> str:
-        place, value, slope, bend = pieces[i]
-        beyond = f"({before} - {number_text(place)})"
+        start, value, slope, bend = pieces[i]
+        beyond = f"({before} - {number_text(start)})"
         by = f" + {number_text(bend)} * {beyond}" if bend else ""
         after = f"{number_text(value)} + {beyond} * ({number_text(slope)}{by})"
         return f"{one} / ({one} + exp(-{kind.within(after, -MOST_LOG_ODDS, MOST_LOG_ODDS)}))"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# A power of two: multiplying by it is exact, so that cells are told apart as numpy does.
+# A power of two: multiplying by it is exact, so that cells are the same as those of numpy.
 CELLS = 2**16
 
 
@@ -109,7 +109,7 @@ def looked_up(
 
 
 def _parts(form: Steps | Lines) -> tuple[Floats, dict[str, Floats]]:
-    """Places where one piece ends and the next begins, and the numbers of each piece."""
+    """Points where one piece ends and the next begins, and the numbers of each piece."""
     if isinstance(form, Steps):
         return form.start[1:], {"value": form.value}
     if form.knot.size == 1:
@@ -140,8 +140,8 @@ class Applied:
     rows: int
     strange: int
     """Rows with values that were not seen in the fit."""
-    taught: bool = False
-    """Whether they are, by their predictions, the rows that taught the calibrator."""
+    in_sample: bool = False
+    """Whether they are, by their predictions, the rows that the calibrator was fitted to."""
 
 
 def apply_to_files(
@@ -177,8 +177,8 @@ def apply_to_files(
     Returns
     -------
     Applied
-        Number of rows written, of those with values that the fit has not seen, and whether they
-        taught the calibrator.
+        Number of rows written, of those with values that the fit has not seen, and whether the
+        calibrator was fitted to them.
     """
     import duckdb
 
@@ -206,16 +206,16 @@ def apply_to_files(
                     counted = f"select count(*) from {rows.source} where {unseen}"  # noqa: S608
                     (strange,) = first_row(connection, counted) or (0,)
                 count = int(done[0]) if done else 0
-                taught = _taught(connection, fitted, rows.source, [*parts], units, count)
+                in_sample = _is_in_sample(connection, fitted, rows.source, [*parts], units, count)
         except duckdb.IOException as error:
             # Such as a full disk: no fault of the calibrator or the rows.
             raise OSError(str(error).splitlines()[0]) from error
         except duckdb.Error as error:
             raise _explained(error, fitted, prediction, units) from error
-    return Applied(count, int(strange), taught)
+    return Applied(count, int(strange), in_sample)
 
 
-def _taught(
+def _is_in_sample(
     connection: duckdb.DuckDBPyConnection,
     fitted: Calibrator,
     source: str,
@@ -223,7 +223,7 @@ def _taught(
     units: str,
     count: int,
 ) -> bool:
-    """Whether the rows taught the calibrator: read again only if there are as many of them."""
+    """Whether the calibrator was fitted to the rows: read again only if there are as many."""
     known = fitted.training_fingerprint_
     if known is None or count != known.rows:
         return False
@@ -429,9 +429,9 @@ def _refuse_taken(present: Sequence[str], names: Sequence[str]) -> None:
 
 
 def _explained(error: Exception, fitted: Calibrator, prediction: str, scale: str) -> Exception:
-    said = str(error).splitlines()[0]
-    if NO_PROBABILITY not in said:
-        return InvalidForecastsError("the calibrator must apply to the file", said.rstrip("."))
+    message = str(error).splitlines()[0]
+    if NO_PROBABILITY not in message:
+        return InvalidForecastsError("the calibrator must apply to the file", message.rstrip("."))
     if scale == LOGIT:
         return InvalidForecastsError(
             f"column {prediction!r} must hold finite log-odds", "values that are none"

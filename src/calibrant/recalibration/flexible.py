@@ -306,8 +306,8 @@ class VennAbers(Calibrator):
         start = np.append(0.0, start)
         low = np.append(0.0, np.repeat(low, 2))
         high = np.append(np.repeat(high, 2), 1.0)
-        moved = np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))
-        kept = moved & (start <= 1)
+        changed = np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))
+        kept = changed & (start <= 1)
         start, low, high = start[kept], low[kept], high[kept]
         self.low_, self.high_ = Steps.joined(start, low), Steps.joined(start, high)
         return Steps.joined(start, high / (1 - low + high))
@@ -376,12 +376,12 @@ def _largest_move(form: Steps | Lines) -> str:
     before, after = float(at[farthest]), float(form.value[farthest])
     if before == after:
         return "no forecast moves"
-    said, becomes = distinct_texts(before, after)
-    return f"the largest move is that of {said} to {becomes}"
+    forecast, becomes = distinct_texts(before, after)
+    return f"the largest move is that of {forecast} to {becomes}"
 
 
 def _away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:
-    """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
+    """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is requested."""
     if check_flag("allow_certain", allow_certain):
         return value
     least = 0.5 / (joint.row_count + 1)

@@ -15,10 +15,10 @@ from calibrant.binning import cells_of_rows, gathered
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
 from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_full_column, read_labels, refuse_other_labels
-from calibrant.data.rows import Given
+from calibrant.data.rows import RawRows
 from calibrant.data.times import checked_times
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference import Cases, Evidence, mean_reach, widening
+from calibrant.inference import Cases, Evidence, half_width_of_mean, widening
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
@@ -50,7 +50,7 @@ class Units:
     fold: Indices
     cluster: Indices | None = None
     forward: bool = False
-    """Whether folds follow each other in time, so that only earlier ones teach."""
+    """Whether folds follow each other in time, so that only earlier ones are used to fit."""
     classes: tuple[Any, ...] | None = None
     """Names of the classes; None for two outcomes."""
     kind: Kind = BINARY
@@ -90,7 +90,7 @@ class Units:
         """Rows of the last fold, recalibrated by a calibrator fitted to none of them."""
         return np.asarray(self.fold == self.folds[-1])
 
-    def teaching(self, fold: int) -> Flags:
+    def training_rows(self, fold: int) -> Flags:
         """Rows to learn from when a fold is judged: none of the fold, of its clusters, or later."""
         keep = self.fold < fold if self.forward else self.fold != fold
         if self.forward and self.cluster is not None:
@@ -103,7 +103,7 @@ class Units:
             )
         return np.asarray(keep)
 
-    def lesson(self, keep: Flags | None = None) -> Joint | ClassForecasts | Rows:
+    def training_set(self, keep: Flags | None = None) -> Joint | ClassForecasts | Rows:
         """Return what calibrators are fitted to: all rows, or some."""
         rows = self if keep is None else self.where(keep)
         if not self.kind.summed:
@@ -180,8 +180,8 @@ class Units:
         happened, chance = self._happened()
         total = float(self.weight.sum())
         rows = total**2 / float(self.square.sum()) / self.design_effect
-        seen, expected = (float(self.weight @ some) / total for some in (happened, chance))
-        return rows * min(seen, 1 - seen), rows * expected
+        observed, expected = (float(self.weight @ some) / total for some in (happened, chance))
+        return rows * min(observed, 1 - observed), rows * expected
 
     def _happened(self) -> tuple[Floats, Floats]:
         """Whether the likeliest outcome of each row did not happen, and the chance of that."""
@@ -204,9 +204,9 @@ class Units:
         levels, level = np.unique(self.prediction, return_inverse=True)
         rows = np.asarray(np.bincount(level, self.count), dtype=np.float64)
         if levels.size > most:
-            place = np.unique(cells_of_rows(levels, rows, most), return_inverse=True)[1]
-            levels = np.bincount(place, rows * levels) / np.bincount(place, rows)
-            level = place[level]
+            cell = np.unique(cells_of_rows(levels, rows, most), return_inverse=True)[1]
+            levels = np.bincount(cell, rows * levels) / np.bincount(cell, rows)
+            level = cell[level]
         if self.cluster is not None:
             return replace(self, prediction=levels[level])
         ones = self.outcome.astype(np.intp)
@@ -235,7 +235,7 @@ class Units:
             variance = float(cases.covariance((values - mean)[:, np.newaxis])[0, 0])
             return mean, float(np.sqrt(variance)) / total
         mean = float(np.average(values, weights=self.weight))
-        return mean, mean_reach(self.shares, values - mean, self._codes, ONE_ERROR)
+        return mean, half_width_of_mean(self.shares, values - mean, self._codes, ONE_ERROR)
 
     def widening(self, level: float) -> float:
         """Factor that the normal quantile of a mean's standard error lacks."""
@@ -375,16 +375,16 @@ def units_of(
 
 
 def read_units(
-    given: tuple[object, object, object, object], split: Split, rng: np.random.Generator
+    arguments: tuple[object, object, object, object], split: Split, rng: np.random.Generator
 ) -> tuple[Units, Labels]:
     """Read outcomes, predictions, weights and the label of outcome 1, and split the rows.
 
     The first of them may be a Joint.
     """
-    y_true, y_proba, sample_weight, _ = given
+    y_true, y_proba, sample_weight, _ = arguments
     if isinstance(y_true, Joint):
-        beside = y_proba is not None or sample_weight is not None or not split.plain
-        return _of_joint(y_true, split.count, rng, beside=beside), {}
+        has_further = y_proba is not None or sample_weight is not None or not split.plain
+        return _of_joint(y_true, split.count, rng, has_further=has_further), {}
     refuse_other_labels(
         y_true=y_true,
         y_proba=y_proba,
@@ -393,7 +393,7 @@ def read_units(
         time=split.time,
         by=split.by,
     )
-    joint, rows = Joint.checked(Given.read(*given))
+    joint, rows = Joint.checked(RawRows.read(*arguments))
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
     alike = rows.weight is None or bool((rows.weight == rows.weight[0]).all())
@@ -404,7 +404,7 @@ def read_units(
 
 
 def read_class_units(
-    given: tuple[object, object, Sequence[Any] | None, object],
+    arguments: tuple[object, object, Sequence[Any] | None, object],
     split: Split,
     rng: np.random.Generator,
 ) -> tuple[Units, Labels]:
@@ -412,16 +412,16 @@ def read_class_units(
 
     The first of them may be ClassForecasts.
     """
-    y_true, sample_weight = given[0], given[3]
+    y_true, sample_weight = arguments[0], arguments[3]
     refuse_other_labels(
         y_true=y_true,
-        y_proba=given[1],
+        y_proba=arguments[1],
         sample_weight=sample_weight,
         clusters=split.clusters,
         time=split.time,
         by=split.by,
     )
-    forecasts = as_forecasts(*given)
+    forecasts = as_forecasts(*arguments)
     if not isinstance(y_true, ClassForecasts) and sample_weight is not None:
         # Rows that weigh nothing are gone from the forecasts, and still there in the columns.
         weight = read_row_weights(sample_weight, len(read_full_column(y_true, "y_true")))
@@ -448,8 +448,8 @@ def _without(split: Split, kept: Flags | None) -> Split:
     )
 
 
-def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, beside: bool) -> Units:
-    if beside:
+def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, has_further: bool) -> Units:
+    if has_further:
         raise InvalidForecastsError(
             "a Joint stands alone", "a Joint with other arguments", "pass @y_true and @y_proba"
         )

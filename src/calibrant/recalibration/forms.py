@@ -127,7 +127,7 @@ class LogOddsCurve:
 
     @property
     def pieces(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Place, value, slope and half of the bend of each piece: the first ends at knot 0."""
+        """Start, value, slope and half of the bend of each piece: the first ends at knot 0."""
         bend = np.diff(self.slope) / np.diff(self.log_odds) / 2
         first = np.append(0, np.arange(self.log_odds.size))
         return self.log_odds[first], self.values[first], self.slope[first], np.r_[0.0, bend, 0.0]
@@ -137,8 +137,8 @@ class LogOddsCurve:
         inside = np.clip(prediction, LEAST, 1 - LEAST)
         before = np.log(inside) - np.log(1 - inside)
         piece = np.searchsorted(self.log_odds, before, side="right")
-        place, value, slope, bend = (part[piece] for part in self.pieces)
-        beyond = before - place
+        start, value, slope, bend = (part[piece] for part in self.pieces)
+        beyond = before - start
         return _chance(value + beyond * (slope + bend * beyond))
 
     def as_dict(self) -> dict[str, Any]:

@@ -150,8 +150,8 @@ class GroupCalibrator(Calibrator):
         """Correct predictions of the calibrator for all rows, of rows in groups known by number."""
         if not self.patches.patches:
             return base
-        moved = np.clip(self.patches.apply(base, codes), self.least, 1 - self.least)
-        return np.where(unseen(codes), base, moved)
+        corrected = np.clip(self.patches.apply(base, codes), self.least, 1 - self.least)
+        return np.where(unseen(codes), base, corrected)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, that of the calibrator for all rows if there are no patches."""

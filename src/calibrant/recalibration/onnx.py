@@ -81,14 +81,14 @@ def onnx_model(fitted: Calibrator, name: str) -> Any:
             "to_onnx needs onnx", "no such package", "pip install onnx"
         ) from error
     graph = Graph()
-    given = INPUT
+    tensor = INPUT
     if fitted.scale_ == PERCENT:
-        given = graph("Div", given, graph.constant(100.0))
+        tensor = graph("Div", tensor, graph.constant(100.0))
     elif fitted.scale_ == LOGIT:
-        given = graph.chance(given, MOST_LOGIT)
-    moved = _form(graph, fitted.form_, graph.clipped(given, 0.0, 1.0))
-    moved = _missing_stay(graph, moved, of_classes=fitted.classes_ is not None)
-    graph.nodes.append(helper.make_node("Identity", [moved], [name]))
+        tensor = graph.chance(tensor, MOST_LOGIT)
+    recalibrated = _form(graph, fitted.form_, graph.clipped(tensor, 0.0, 1.0))
+    recalibrated = _missing_stay(graph, recalibrated, of_classes=fitted.classes_ is not None)
+    graph.nodes.append(helper.make_node("Identity", [recalibrated], [name]))
     shape: list[str | int | None] = ["n"]
     if fitted.classes_ is not None:
         shape.append(len(fitted.classes_))
@@ -104,58 +104,58 @@ def onnx_model(fitted: Calibrator, name: str) -> Any:
     return made
 
 
-def _missing_stay(graph: Graph, moved: str, *, of_classes: bool) -> str:
+def _missing_stay(graph: Graph, recalibrated: str, *, of_classes: bool) -> str:
     """Put NaN where a prediction, or one of a row of classes, is NaN: comparisons would lose it."""
     missing = graph("IsNaN", INPUT)
     if of_classes:
         count = graph("ReduceSum", graph("Cast", missing, to=7), graph.constant([1], np.int64))
         missing = graph("Greater", count, graph.constant(0, np.int64))
-    return graph("Where", missing, graph.constant(np.nan), moved)
+    return graph("Where", missing, graph.constant(np.nan), recalibrated)
 
 
-def _form(graph: Graph, form: AnyForm, given: str) -> str:
-    return _WRITERS[type(form)](graph, form, given)
+def _form(graph: Graph, form: AnyForm, tensor: str) -> str:
+    return _WRITERS[type(form)](graph, form, tensor)
 
 
-def _unmoved(graph: Graph, form: Unmoved, given: str) -> str:  # noqa: ARG001
-    return given
+def _unmoved(graph: Graph, form: Unmoved, tensor: str) -> str:  # noqa: ARG001
+    return tensor
 
 
-def _steps(graph: Graph, form: Steps, given: str) -> str:
-    return graph("Gather", graph.constant(form.value), _place(graph, form.start, given))
+def _steps(graph: Graph, form: Steps, tensor: str) -> str:
+    return graph("Gather", graph.constant(form.value), _index_of(graph, form.start, tensor))
 
 
-def _passed(graph: Graph, start: Floats, given: str) -> str:
+def _passed(graph: Graph, start: Floats, tensor: str) -> str:
     """Count the starts that are not beyond."""
-    column = graph("Unsqueeze", given, graph.constant([1], np.int64))
+    column = graph("Unsqueeze", tensor, graph.constant([1], np.int64))
     beyond = graph("GreaterOrEqual", column, graph.constant(start[np.newaxis]))
     counted = graph("Cast", beyond, to=7)  # 64-bit integers
     return graph("ReduceSum", counted, graph.constant([1], np.int64), keepdims=0)
 
 
-def _place(graph: Graph, start: Floats, given: str, most: int | None = None) -> str:
+def _index_of(graph: Graph, start: Floats, tensor: str, most: int | None = None) -> str:
     """Find the number of the last start that is not beyond, at least 0."""
-    place = graph("Sub", _passed(graph, start, given), graph.constant(1, np.int64))
+    index = graph("Sub", _passed(graph, start, tensor), graph.constant(1, np.int64))
     last = start.size - 1 if most is None else most
-    return graph("Clip", place, graph.constant(0, np.int64), graph.constant(last, np.int64))
+    return graph("Clip", index, graph.constant(0, np.int64), graph.constant(last, np.int64))
 
 
-def _lines(graph: Graph, form: Lines, given: str) -> str:
+def _lines(graph: Graph, form: Lines, tensor: str) -> str:
     if form.knot.size == 1:
-        return graph("Gather", graph.constant(form.value), _place(graph, form.knot, given))
-    left = _place(graph, form.knot, given, form.knot.size - 2)
+        return graph("Gather", graph.constant(form.value), _index_of(graph, form.knot, tensor))
+    left = _index_of(graph, form.knot, tensor, form.knot.size - 2)
 
     def at(values: Floats) -> str:
         return graph("Gather", graph.constant(values), left)
 
-    way = graph("Sub", given, at(form.knot[:-1]))
+    way = graph("Sub", tensor, at(form.knot[:-1]))
     share = graph.clipped(graph("Div", way, at(np.diff(form.knot))), 0.0, 1.0)
     step = graph("Mul", share, at(np.diff(form.value)))
     return graph("Add", at(form.value[:-1]), step)
 
 
-def _logistic(graph: Graph, form: Logistic, given: str) -> str:
-    inside = graph.clipped(given, LEAST, 1 - LEAST)
+def _logistic(graph: Graph, form: Logistic, tensor: str) -> str:
+    inside = graph.clipped(tensor, LEAST, 1 - LEAST)
     low = graph.times(graph("Log", inside), form.low)
     rest = graph("Sub", graph.constant(1.0), inside)
     high = graph.times(graph("Log", rest), form.high)
@@ -163,61 +163,61 @@ def _logistic(graph: Graph, form: Logistic, given: str) -> str:
     return graph.chance(log_odds, MOST_LOG_ODDS)
 
 
-def _curve(graph: Graph, form: LogOddsCurve, given: str) -> str:
-    inside = graph.clipped(given, LEAST, 1 - LEAST)
+def _curve(graph: Graph, form: LogOddsCurve, tensor: str) -> str:
+    inside = graph.clipped(tensor, LEAST, 1 - LEAST)
     rest = graph("Sub", graph.constant(1.0), inside)
     before = graph("Sub", graph("Log", inside), graph("Log", rest))
     piece = _passed(graph, form.log_odds, before)
-    place, value, slope, bend = (
+    start, value, slope, bend = (
         graph("Gather", graph.constant(part), piece) for part in form.pieces
     )
-    beyond = graph("Sub", before, place)
+    beyond = graph("Sub", before, start)
     leaning = graph("Add", slope, graph("Mul", bend, beyond))
     log_odds = graph("Add", value, graph("Mul", beyond, leaning))
     return graph.chance(log_odds, MOST_LOG_ODDS)
 
 
-def _blend(graph: Graph, form: Blend, given: str) -> str:
-    score = graph("Log", graph.clipped(given, LEAST, 1.0))
+def _blend(graph: Graph, form: Blend, tensor: str) -> str:
+    score = graph("Log", graph.clipped(tensor, LEAST, 1.0))
     sharp = graph("Softmax", graph.times(score, form.slope), axis=1)
-    ones = graph("Mul", given, graph.constant(0.0))
+    ones = graph("Mul", tensor, graph.constant(0.0))
     equal = graph("Softmax", ones, axis=1)
     parts = (
         graph.times(part, share)
-        for part, share in zip((sharp, given, equal), form.share.tolist(), strict=True)
+        for part, share in zip((sharp, tensor, equal), form.share.tolist(), strict=True)
     )
     return graph("Sum", *parts)
 
 
-def _softmax(graph: Graph, form: Softmax, given: str) -> str:
-    score = graph("Log", graph.clipped(given, LEAST, 1.0))
+def _softmax(graph: Graph, form: Softmax, tensor: str) -> str:
+    score = graph("Log", graph.clipped(tensor, LEAST, 1.0))
     weight = graph.constant(form.weight)
     score = graph("Mul" if form.weight.ndim == 1 else "MatMul", score, weight)
     return graph("Softmax", graph("Add", score, graph.constant(form.shift)), axis=1)
 
 
-def _class_lines(graph: Graph, form: ClassLines, given: str) -> str:
+def _class_lines(graph: Graph, form: ClassLines, tensor: str) -> str:
     """Move each class by its own lines, then rows onto the simplex as `onto_simplex` does."""
     classes = len(form.lines)
     axis = graph.constant([1], np.int64)
     columns = []
     for number, line in enumerate(form.lines):
-        column = graph("Gather", given, graph.constant(number, np.int64), axis=1)
+        column = graph("Gather", tensor, graph.constant(number, np.int64), axis=1)
         columns.append(graph("Unsqueeze", _lines(graph, line, column), axis))
-    moved = _onto_simplex(graph, graph("Concat", *columns, axis=1), classes)
-    return _kept(graph, moved, form.least)
+    projected = _onto_simplex(graph, graph("Concat", *columns, axis=1), classes)
+    return _kept(graph, projected, form.least)
 
 
-def _corrections(graph: Graph, form: Corrections, given: str) -> str:
+def _corrections(graph: Graph, form: Corrections, tensor: str) -> str:
     """Correct sets of classes one after the other."""
     axis = graph.constant([1], np.int64)
     for step in form.steps:
         inside = np.isin(np.arange(form.classes), step.members).astype(np.float64)
-        chance = graph("Squeeze", graph("MatMul", given, graph.constant(inside[:, None])), axis)
+        chance = graph("Squeeze", graph("MatMul", tensor, graph.constant(inside[:, None])), axis)
         move = graph("Unsqueeze", _lines(graph, step.line, chance), axis)
-        moved = graph("Add", given, graph("Mul", move, graph.constant(inside[None])))
-        given = _onto_simplex(graph, moved, form.classes)
-    return _kept(graph, given, form.least)
+        corrected = graph("Add", tensor, graph("Mul", move, graph.constant(inside[None])))
+        tensor = _onto_simplex(graph, corrected, form.classes)
+    return _kept(graph, tensor, form.least)
 
 
 def _kept(graph: Graph, table: str, least: float) -> str:
@@ -238,8 +238,8 @@ def _onto_simplex(graph: Graph, table: str, classes: int) -> str:
     summed = graph("CumSum", falling, graph.constant(1, np.int64))
     excess = graph("Sub", summed, graph.constant(1.0))
     ranked = graph("Mul", falling, graph.constant(np.arange(1.0, classes + 1)[np.newaxis]))
-    held = graph("Cast", graph("Greater", ranked, excess), to=7)
-    kept = graph("ReduceSum", held, axis, keepdims=1)
+    positive = graph("Cast", graph("Greater", ranked, excess), to=7)
+    kept = graph("ReduceSum", positive, axis, keepdims=1)
     last = graph("Sub", kept, graph.constant(1, np.int64))
     count = graph("Cast", kept, to=11)  # doubles
     shift = graph("Div", graph("GatherElements", excess, last, axis=1), count)

@@ -35,8 +35,8 @@ CURVE = Model(
 )
 PLAIN = (0.0, 1.0)
 STRAIGHT = Lines.between([0.0, 1.0], [0.0, 1.0])
-# Larger ratios come from forecasts of exactly 0 or 1, whose odds are no number to be told.
-UNTOLD = 1e9
+# Larger ratios come from forecasts of exactly 0 or 1, whose odds are no number to report.
+LARGEST_RATIO = 1e9
 SMOOTHINGS = ("platt", "none")
 ONE_OUTCOME = "only one outcome was seen"
 PARTED = "a threshold parts the outcomes seen, so that Platt's smoothed targets were used"
@@ -364,8 +364,8 @@ def _all_right(joint: Joint) -> bool:
 
 def times(ratio: float) -> str:
     """Say what a ratio does to a number."""
-    if not 1 / UNTOLD < ratio < UNTOLD:
-        return f"{'multiplied' if ratio > 1 else 'divided'} by more than {UNTOLD:,.0f}"
+    if not 1 / LARGEST_RATIO < ratio < LARGEST_RATIO:
+        return f"{'multiplied' if ratio > 1 else 'divided'} by more than {LARGEST_RATIO:,.0f}"
     return f"multiplied by {ratio:.3g}" if ratio >= 1 else f"divided by {1 / ratio:.3g}"
 
 
@@ -379,7 +379,7 @@ def _confidence(slope: float, what: str = "log-odds") -> str:
     return f"{what.capitalize()} keep their scale."
 
 
-def noted(said: str, note: str) -> str:
+def noted(sentence: str, note: str) -> str:
     """Add a note to a sentence, if there is one."""
-    said = said.rstrip(".")
-    return f"{said} ({note})." if note else f"{said}."
+    sentence = sentence.rstrip(".")
+    return f"{sentence} ({note})." if note else f"{sentence}."

@@ -131,7 +131,7 @@ class Patch:
         below = prediction < self.high if self.high < 1 else prediction <= 1
         return np.asarray((prediction >= self.low) & below)
 
-    def moved(self, prediction: Floats) -> Floats:
+    def recalibrated(self, prediction: Floats) -> Floats:
         """Where predictions of the group and range move."""
         return np.clip(prediction + self.amount * prediction**self.power, 0.0, 1.0)
 
@@ -145,11 +145,11 @@ class Patches:
 
     def apply(self, prediction: Floats, codes: Sequence[Codes]) -> Floats:
         """Correct predictions; rows with a value that was not seen before stay as they are."""
-        moved = prediction.copy()
+        recalibrated = prediction.copy()
         for patch in self.patches:
-            rows = patch.rows(codes, moved)
-            moved[rows] = patch.moved(moved[rows])
-        return np.where(unseen(codes), prediction, moved) if codes else moved
+            rows = patch.rows(codes, recalibrated)
+            recalibrated[rows] = patch.recalibrated(recalibrated[rows])
+        return np.where(unseen(codes), prediction, recalibrated) if codes else recalibrated
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -209,8 +209,8 @@ class Patches:
         """Write what becomes of a value that is not NULL, as one expression."""
         if not self.patches:
             return value
-        moved = kind.within(self.expression(value, kind), least, 1 - least)
-        return f"case when {self.seen(kind)} then {moved} else {value} end"
+        recalibrated = kind.within(self.expression(value, kind), least, 1 - least)
+        return f"case when {self.seen(kind)} then {recalibrated} else {value} end"
 
     def expression(self, prediction: str, kind: Dialect) -> str:
         """Write the corrected prediction as one expression, from an expression of a prediction.
@@ -252,8 +252,8 @@ class Patches:
         value, links = kind.quoted(mark), []
         starts = range(0, len(steps), SHALLOW)
         for number, start in enumerate(starts):
-            moved = _nested(value, steps[start : start + SHALLOW], kind)
-            step = f"select {moved} from {mark}{number}"  # noqa: S608
+            recalibrated = _nested(value, steps[start : start + SHALLOW], kind)
+            step = f"select {recalibrated} from {mark}{number}"  # noqa: S608
             links.append(f"{mark}{number + 1}({value}) as ({step})")
         chain = ", ".join([f"{mark}0({value}) as (select {prediction})", *links])
         return f"(with {chain} select {value} from {mark}{len(starts)})"  # noqa: S608
@@ -265,9 +265,11 @@ class Patches:
     def steps(self, value: str, kind: Dialect) -> Iterator[str]:
         """Write what each patch makes of a column of predictions, in the order of the patches."""
         for patch in self.patches:
-            moved = kind.within(f"{value} + {_added(patch, value, kind)}", 0.0, 1.0)
+            recalibrated = kind.within(f"{value} + {_added(patch, value, kind)}", 0.0, 1.0)
             where = " and ".join(self._conditions(patch, kind, value))
-            yield f"case when {where} then {moved} else {value} end" if where else moved
+            yield (
+                f"case when {where} then {recalibrated} else {value} end" if where else recalibrated
+            )
 
     def _refuse_cells(self) -> None:
         """Refuse patches of cells or of higher powers: one expression would double with each."""
@@ -327,11 +329,11 @@ def _added(patch: Patch, value: str, kind: Dialect) -> str:
 
 def _nested(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
     """Write each step around the one before it."""
-    moved = prediction
+    recalibrated = prediction
     for times, plus in steps:
         how = f"* {times}" if plus == number_text(0.0) else f"+ {plus}"
-        moved = kind.within(f"({moved}) {how}", 0.0, 1.0)
-    return moved
+        recalibrated = kind.within(f"({recalibrated}) {how}", 0.0, 1.0)
+    return recalibrated
 
 
 def _folded(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
@@ -339,8 +341,8 @@ def _folded(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) ->
     if not steps:
         return prediction
     listed = ", ".join(f"struct({times} as m, {plus} as a)" for times, plus in steps)
-    moved = kind.within("v * s.m + s.a", 0.0, 1.0)
-    return f"aggregate(array({listed}), cast({prediction} as double), (v, s) -> {moved})"
+    recalibrated = kind.within("v * s.m + s.a", 0.0, 1.0)
+    return f"aggregate(array({listed}), cast({prediction} as double), (v, s) -> {recalibrated})"
 
 
 def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:

@@ -50,12 +50,12 @@ def read_rows(
     return (probability if order is None else probability[:, order]), order
 
 
-def shaped(recalibrated: Floats, given: object, pos_label: object = None) -> Floats:
+def shaped(recalibrated: Floats, original: object, pos_label: object = None) -> Floats:
     """Return predictions of two outcomes in the shape of those given: one column, or two."""
-    shape = shape_of(given)
+    shape = shape_of(original)
     if shape[1:] == (2,):
         both = np.column_stack([1 - recalibrated, recalibrated])
-        return both if positive_column(given, pos_label) else both[:, ::-1]
+        return both if positive_column(original, pos_label) else both[:, ::-1]
     return recalibrated.reshape(shape)
 
 
@@ -76,9 +76,9 @@ def refuse_scale(scale: str, classes: tuple[Any, ...] | None) -> None:
         )
 
 
-def _refuse_other_classes(given: Sequence[Any], classes: tuple[Any, ...]) -> None:
-    if tuple(given) != classes:
+def _refuse_other_classes(names: Sequence[Any], classes: tuple[Any, ...]) -> None:
+    if tuple(names) != classes:
         raise InvalidForecastsError(
             "probabilities must be of the classes that the calibrator was fitted to",
-            f"{', '.join(map(str, given[:5]))} for {', '.join(map(str, classes[:5]))}",
+            f"{', '.join(map(str, names[:5]))} for {', '.join(map(str, classes[:5]))}",
         )

@@ -121,12 +121,12 @@ def load_of_probabilities(source: str | Path | Mapping[str, Any]) -> Calibrator:
 def candidates_of(methods: object, units: Units) -> dict[str, Calibrator]:
     """Unfitted calibrators by name, the identity first, then in the order given.
 
-    If none are given: all that so many rows can teach, without those on request.
+    If none are given: all that so many rows can fit, without those on request.
     """
     classes = units.classes
     known = CALIBRATORS if classes is None else MULTICLASS_CALIBRATORS
     if methods is None:
-        left_out = {*untaught(units), *too_wide(classes)}
+        left_out = {*too_flexible(units), *too_wide(classes)}
         tried = {name: kind for name, kind in known.items() if not kind.on_request}
         return {name: kind() for name, kind in tried.items() if name not in left_out}
     if not isinstance(methods, Sequence) or isinstance(methods, str):
@@ -149,8 +149,8 @@ def candidates_of(methods: object, units: Units) -> dict[str, Calibrator]:
     return found
 
 
-def untaught(units: Units) -> tuple[str, ...]:
-    """Names of the calibrators that learn more numbers than so many rows can teach."""
+def too_flexible(units: Units) -> tuple[str, ...]:
+    """Names of the calibrators that have more parameters than so many rows can fit."""
     known = CALIBRATORS if units.classes is None else MULTICLASS_CALIBRATORS
     if units.surprises[0] >= surprises_needed(units):
         return ()

@@ -18,7 +18,7 @@ NO_LONGER, ONLY_NOW = "no longer infinite", "infinite with it"
 
 
 class Chosen(Protocol):
-    """What a choice tells: of a calibrator, or of a calibrator and patches for groups."""
+    """What a choice reports: of a calibrator, or of a calibrator and patches for groups."""
 
     @property
     def sentence(self) -> str:
@@ -47,7 +47,7 @@ class Chosen(Protocol):
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Calibrators that so many rows cannot teach."""
+        """Calibrators that so many rows cannot fit."""
         ...
 
 
@@ -55,8 +55,8 @@ def choice_text(choice: Chosen) -> str:
     """Write a choice for a terminal."""
     before, after = _lines(choice.before), _lines(choice.after)
     width = max(map(len, before.values())) + 2
-    said = textwrap.wrap(choice.sentence, COLUMNS)
-    lines = [*said, "", f"{'held-out data':20}{'before':{width}}after"]
+    wrapped = textwrap.wrap(choice.sentence, COLUMNS)
+    lines = [*wrapped, "", f"{'held-out data':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
     head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
     lines += ["", f"{'each as if tried alone':24}{score_title(choice.score):>12}  {head}".rstrip()]

@@ -8,20 +8,20 @@ from typing import Any, ClassVar, Self
 from calibrant._base.options import shown
 from calibrant.errors import InvalidOptionError
 
-# Arguments that every estimator has, so that nobody asks for them.
-ALWAYS_GIVEN = frozenset({"self", "X", "y"})
+# Arguments that every estimator has, so that nobody requests them.
+ALWAYS_PASSED = frozenset({"self", "X", "y"})
 
 
 class Routed:
     """Requests for arguments beyond X and y, as scikit-learn keeps them.
 
     An argument is passed on by a pipeline, a search or a cross-validation of scikit-learn if
-    routing is enabled there and the estimator asked for it: `PlattScaling().set_fit_request(
+    routing is enabled there and the estimator requested it: `PlattScaling().set_fit_request(
     sample_weight=True)`.
     """
 
     routed_methods: ClassVar[tuple[str, ...]] = ("fit", "transform")
-    """Methods whose further arguments can be asked for."""
+    """Methods whose further arguments can be requested."""
 
     def set_fit_request(self, **requests: bool | str | None) -> Self:
         """Say which arguments of `fit` are wanted: True, False, None, or the name they come by."""
@@ -65,11 +65,13 @@ class Routed:
         return self
 
     def _own_requests(self) -> Any:
-        """Return what this estimator itself asks for."""
+        """Return what this estimator itself requests."""
         return Routed.get_metadata_routing(self)
 
     def _beyond(self, method: str) -> tuple[str, ...]:
         """Names of the arguments of a method beyond X and y."""
-        given = inspect.signature(getattr(type(self), method)).parameters.values()
+        parameters = inspect.signature(getattr(type(self), method)).parameters.values()
         various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        return tuple(p.name for p in given if p.name not in ALWAYS_GIVEN and p.kind not in various)
+        return tuple(
+            p.name for p in parameters if p.name not in ALWAYS_PASSED and p.kind not in various
+        )

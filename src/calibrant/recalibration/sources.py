@@ -11,7 +11,7 @@ from calibrant.recalibration.reading import read_rows
 
 
 def recalibrated(source: Source, fitted: Calibrator, name: str) -> Source:
-    """Recalibrate forecasts that were read; notes say by what, and whether they taught it.
+    """Recalibrate forecasts that were read; notes name it, and whether it was fitted to them.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def recalibrated(source: Source, fitted: Calibrator, name: str) -> Source:
         )
     if classes is not None and own is not None:
         read_rows(classes, own)  # the names of the classes must agree, too
-    moved = source.moved(
+    mapped = source.mapped(
         fitted.form_, f"predictions were recalibrated by {fitted.title}, fitted in {name}"
     )
-    taught = fitted.training_fingerprint_
-    if isinstance(fitted, Identity) or taught is None:
-        return moved
-    if not taught.matches(source.joint if classes is None else classes):
-        return moved
-    return source.moved(fitted.form_, f"{moved.notes[-1]}; {taught.warning}")
+    fingerprint = fitted.training_fingerprint_
+    if isinstance(fitted, Identity) or fingerprint is None:
+        return mapped
+    if not fingerprint.matches(source.joint if classes is None else classes):
+        return mapped
+    return source.mapped(fitted.form_, f"{mapped.notes[-1]}; {fingerprint.warning}")

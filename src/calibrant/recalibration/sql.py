@@ -125,12 +125,12 @@ def plan_of(
         read = {kind.quoted(f"{mark}p{k}"): x for k, x in enumerate(xs)}
         steps, values = class_steps(fitted.form_, list(read), kind, mark)
         rest = "" if otherwise == "null" else f" when {sound} = 0 then {otherwise}"
-        told = [
+        texts = [
             f"cast(case when {sound} = 1 then {value}{rest} end as {kind.double})"
             for value in values
         ]
         read[sound] = sound_row(columns, kind, scale)
-        return SqlPlan([read, *steps], dict(zip(names, told, strict=True)))
+        return SqlPlan([read, *steps], dict(zip(names, texts, strict=True)))
     form = form_text(form_of_two(fitted), xs[0], kind)
     base = guarded(form, columns[0], kind, scale, otherwise)
     if not (isinstance(fitted, GroupCalibrator) and fitted.patches.patches):
@@ -143,13 +143,13 @@ def patched_plan(
     fitted: GroupCalibrator, before: list[Step], value: str, name: str, kind: Dialect, mark: str
 ) -> SqlPlan:
     """Correct a column that steps before have made, one patch after the other."""
-    moved, seen = kind.quoted(f"{mark}moved"), kind.quoted(f"{mark}seen")
-    first = {moved: value, seen: f"case when {fitted.patches.seen(kind)} then 1 else 0 end"}
-    steps = [{moved: text} for text in fitted.patches.steps(moved, kind)]
-    kept = kind.within(moved, fitted.least, 1 - fitted.least)
+    recalibrated, seen = kind.quoted(f"{mark}moved"), kind.quoted(f"{mark}seen")
+    first = {recalibrated: value, seen: f"case when {fitted.patches.seen(kind)} then 1 else 0 end"}
+    steps = [{recalibrated: text} for text in fitted.patches.steps(recalibrated, kind)]
+    kept = kind.within(recalibrated, fitted.least, 1 - fitted.least)
     # What is NULL stays so: databases leave it out when they compare.
-    told = f"case when {value} is null then null when {seen} = 1 then {kept} else {value} end"
-    return SqlPlan([*before, first, *steps], {name: told})
+    result = f"case when {value} is null then null when {seen} = 1 then {kept} else {value} end"
+    return SqlPlan([*before, first, *steps], {name: result})
 
 
 def nested(source: str, plan: SqlPlan, kind: Dialect) -> str:
@@ -162,8 +162,8 @@ def nested(source: str, plan: SqlPlan, kind: Dialect) -> str:
         source = f"(select {', '.join([everything, *new])} from {source})"  # noqa: S608
         known |= set(step)
     hidden = f" exclude ({', '.join(sorted(known))})" if known else ""
-    told = ", ".join(f"{text} as {kind.quoted(name)}" for name, text in plan.values.items())
-    return f"select *{hidden}, {told} from {source}"  # noqa: S608
+    listed = ", ".join(f"{text} as {kind.quoted(name)}" for name, text in plan.values.items())
+    return f"select *{hidden}, {listed} from {source}"  # noqa: S608
 
 
 def _query(table: str, named: Sequence[str], plan: SqlPlan, kind: Dialect, mark: str) -> str:
@@ -179,9 +179,9 @@ def _query(table: str, named: Sequence[str], plan: SqlPlan, kind: Dialect, mark:
         chosen = ", ".join([*columns, *kept, *made])
         parts.append(f"{mark}{number} {as_is} (select {chosen} from {source})")  # noqa: S608
         known, source = [*kept, *step], f"{mark}{number}"
-    told = [f"{text} as {kind.quoted(name)}" for name, text in plan.values.items()]
+    selected = [f"{text} as {kind.quoted(name)}" for name, text in plan.values.items()]
     chain = "with " + ",\n".join(parts) + "\n" if parts else ""
-    return f"{chain}select {', '.join([*columns, *told])} from {source}"  # noqa: S608
+    return f"{chain}select {', '.join([*columns, *selected])} from {source}"  # noqa: S608
 
 
 def _refuse_taken(named: Sequence[str], names: Sequence[str]) -> None:

@@ -146,7 +146,7 @@ class StructuredVectorScaling(_Structured):
         """What the fitted calibrator does, in words."""
         self._require_fitted()
         low, high = self.factor_.min(), self.factor_.max()
-        return self._told(f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}")
+        return self._sentence_of(f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}")
 
 
 class StructuredMatrixScaling(_Structured):
@@ -212,7 +212,7 @@ class StructuredMatrixScaling(_Structured):
         self._require_fitted()
         low, high = np.diag(self.weight_).min(), np.diag(self.weight_).max()
         rest = np.abs(self.weight_ - np.diag(np.diag(self.weight_))).max()
-        return self._told(
+        return self._sentence_of(
             f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}, those of other classes "
             f"by at most {rest:.3g}"
         )
@@ -247,7 +247,7 @@ class EnsembleTemperatureScaling(MulticlassCalibrator):
 
     method = "ensemble_temperature"
     title = "ensemble temperature scaling"
-    # Three numbers for any number of classes, two of them shares: few rows can teach them.
+    # Three numbers for any number of classes, two of them shares: few rows can fit them.
     simple = True
     learned = ("temperature_",)
     temperature_: float

@@ -38,7 +38,7 @@ class SubsetCalibration(MulticlassCalibrator):
     r"""Correct the worst set of classes by a smooth function of its chance, and repeat.
 
     It ends when no set is off by more than a tolerance: then the projected smooth calibration
-    error on the rows that taught it is that small, and so is the smooth error of every question
+    error on the rows it was fitted to is that small, and so is the smooth error of every question
     "is it one of these classes?".
 
     Parameters
@@ -56,7 +56,7 @@ class SubsetCalibration(MulticlassCalibrator):
     steps_ : int
         Number of corrections.
     before_, error_, tolerance_ : float
-        Projected smooth calibration error of the rows that taught it, before and after, and the
+        Projected smooth calibration error of the rows it was fitted to, before and after, and the
         tolerance.
 
     Notes

@@ -14,16 +14,19 @@ from calibrant.recalibration.forms import Form, Logistic, LogOddsCurve
 if TYPE_CHECKING:
     from calibrant.recalibration.base import Calibrator
 
-# Forecasts whose fate is told.
-TOLD = (0.1, 0.5, 0.9)
+# Forecasts whose recalibrated values are reported.
+EXAMPLES = (0.1, 0.5, 0.9)
 
 
-def moves_text(fitted: Calibrator) -> str:
+def examples_text(fitted: Calibrator) -> str:
     """Say what becomes of 0.1, 0.5 and 0.9, in a sentence that follows another; none of classes."""
     if fitted.classes_ is not None:
         return ""
-    moved = fitted.form_(np.array(TOLD))
-    parts = [f"{before:g} becomes {after:.3f}" for before, after in zip(TOLD, moved, strict=True)]
+    recalibrated = fitted.form_(np.array(EXAMPLES))
+    parts = [
+        f"{before:g} becomes {after:.3f}"
+        for before, after in zip(EXAMPLES, recalibrated, strict=True)
+    ]
     return f" So {parts[0]}, {parts[1]}, {parts[2]}."
 
 

@@ -22,7 +22,7 @@ NEAR, SMALL = 1e-6, 0.05
 # Losses that differ by no more are the same.
 ROUNDING = 1e-15
 # The first step moves no log-odds by more, because far from the optimum the curvature says little.
-MOST_MOVE = 8.0
+FIRST_STEP_LIMIT = 8.0
 # A step must keep so much of what it promises to gain, lest steps go to and fro for ever.
 KEPT = 0.05
 # A step that goes too far or uphill is held shorter: by so little first, and then so often.
@@ -99,7 +99,7 @@ class _Damping:
     def __init__(self, loss: Loss) -> None:
         self.loss = loss
         self.strength = self._least = 0.0
-        self._moved, self._most_move = 0.0, MOST_MOVE
+        self._largest_step, self._step_limit = 0.0, FIRST_STEP_LIMIT
 
     @cached_property
     def _mean_square(self) -> Floats:
@@ -110,18 +110,18 @@ class _Damping:
 
     def allows(self, step: Floats) -> bool:
         """Whether no row's log-odds move too far."""
-        self._moved = self.loss.farthest(step)
-        return self._moved <= self._most_move
+        self._largest_step = self.loss.farthest(step)
+        return self._largest_step <= self._step_limit
 
     def rise(self, gain: float) -> None:
         """Hold steps shorter, after one that went too far or uphill."""
         if not self.strength:
-            self._least = FIRST_DAMPING * abs(gain) / max(self._moved, SMALL) ** 2
+            self._least = FIRST_DAMPING * abs(gain) / max(self._largest_step, SMALL) ** 2
         self.strength = max(10 * self.strength, self._least)
 
     def fall(self) -> None:
         """Let the next step go twice as far, after one downhill."""
-        self._most_move *= 2
+        self._step_limit *= 2
         self.strength = self.strength / 10 if self.strength > self._least else 0.0
 
 
@@ -161,10 +161,10 @@ def _step(
         if free.any():
             pull = (slope + curvature @ step)[free]
             more[free] = _downhill(curvature[np.ix_(free, free)], pull)
-        room = np.where(more > 0, high - there, np.where(more < 0, there - low, np.inf))
-        met = free & (np.abs(more) >= room - AT_BOUND)
+        distance = np.where(more > 0, high - there, np.where(more < 0, there - low, np.inf))
+        met = free & (np.abs(more) >= distance - AT_BOUND)
         if met.any():
-            share = np.divide(room, np.abs(more), out=np.full_like(at, np.inf), where=met)
+            share = np.divide(distance, np.abs(more), out=np.full_like(at, np.inf), where=met)
             nearest = min(1.0, max(float(share.min()), 0.0))
             first = share <= nearest
             step += nearest * more
@@ -188,8 +188,8 @@ def _downhill(curvature: Floats, slope: Floats) -> Floats:
     """Newton's step without bounds; rounding must not send it uphill where terms are alike."""
     diagonal = np.diag(curvature)
     for ridge in RIDGES:
-        held = curvature + np.diag(ridge * diagonal + 1e-18)
-        step = -np.linalg.solve(held, slope)
+        damped = curvature + np.diag(ridge * diagonal + 1e-18)
+        step = -np.linalg.solve(damped, slope)
         if slope @ step <= 0:
             break
     return np.asarray(step)
@@ -493,8 +493,8 @@ def curvature_of(terms: Terms, spread: Floats) -> Floats:
 def platt_targets(joint: Joint) -> tuple[float, float]:
     """Targets of Platt for outcomes 0 and 1: the rule of succession for each class."""
     scale = joint.row_count / joint.total
-    seen = float(joint.positives.sum())
-    ones, zeros = seen * scale, max(0.0, joint.total - seen) * scale
+    events = float(joint.positives.sum())
+    ones, zeros = events * scale, max(0.0, joint.total - events) * scale
     return 1 / (zeros + 2), (ones + 1) / (ones + 2)
 
 
@@ -511,6 +511,6 @@ def separated(joint: Joint) -> bool:
     return last_zero <= first_one or last_one <= first_zero
 
 
-def _ends(seen: Flags) -> tuple[int, int]:
-    """First and last place of something that is seen."""
-    return int(seen.argmax()), seen.size - 1 - int(seen[::-1].argmax())
+def _ends(mask: Flags) -> tuple[int, int]:
+    """First and last index at which the mask is set."""
+    return int(mask.argmax()), mask.size - 1 - int(mask[::-1].argmax())

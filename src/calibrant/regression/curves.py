@@ -29,7 +29,7 @@ from calibrant.regression.binary import (
 OUTSIDE = 0.01
 # Knots that are nearer to each other, as a share of their range, say the same.
 APART = 1e-3
-# Log-odds within such a range are one place, around which a curve is straight.
+# Log-odds within such a range are one point, around which a curve is straight.
 NARROW = 1e-6
 # Cells that are added up together: a part of the levels, whatever their number.
 CELLS_AT_ONCE = 2**6
@@ -176,10 +176,10 @@ class _CurveProblem:
         curvature, pull = (
             part[np.ix_(free, free)] for part in (curvature, penalty * roughness(knot))
         )
-        held = curvature + pull
-        held[np.diag_indices_from(held)] *= 1 + 1e-12
-        held[np.diag_indices_from(held)] += 1e-18
-        return loss, float(np.trace(np.linalg.solve(held, curvature)))
+        penalized = curvature + pull
+        penalized[np.diag_indices_from(penalized)] *= 1 + 1e-12
+        penalized[np.diag_indices_from(penalized)] += 1e-18
+        return loss, float(np.trace(np.linalg.solve(penalized, curvature)))
 
 
 def _in_cells(data: Targets) -> tuple[Floats, Floats, Floats]:

@@ -63,7 +63,7 @@ def isotonic_fit(forecasts: Rows) -> IsotonicFit:
         )
     weight = forecasts.weights
     forecast, level = np.unique(forecasts.prediction, return_inverse=True)
-    taught = np.bincount(level, weight, forecast.size) > 0
+    weighted = np.bincount(level, weight, forecast.size) > 0
     rows = np.flatnonzero(weight > 0)
     # Equal forecasts in the order of outcomes: sums do not depend on the order of rows.
     rows = rows[np.lexsort((weight[rows], forecasts.outcome[rows], level[rows]))]
@@ -73,8 +73,10 @@ def isotonic_fit(forecasts: Rows) -> IsotonicFit:
         value = _means(outcome, weight, first)
     else:
         value = _by_halving(kind, outcome, weight, first)
-    if not taught.all():  # Levels without weight take the value of the level before, or the first.
-        known = np.maximum(np.cumsum(taught) - 1, 0)
+    if (
+        not weighted.all()
+    ):  # Levels without weight take the value of the level before, or the first.
+        known = np.maximum(np.cumsum(weighted) - 1, 0)
         value = value[known]
     return IsotonicFit(forecast, value, level)
 
@@ -117,7 +119,7 @@ def _at_most(sums: Floats, block: Indices, scale: float) -> Flags:
     total = np.cumsum(sums)
     total -= np.repeat(total[starts] - sums[starts], size)
     least = np.minimum(np.minimum.reduceat(total, starts), 0.0)
-    place = np.arange(1, block.size + 1)
+    rank = np.arange(1, block.size + 1)
     good = total <= np.repeat(least, size) + SAME_SUM * scale
-    last = np.maximum.reduceat(np.where(good, place, 0), starts)
-    return np.asarray(place <= np.repeat(last, size))
+    last = np.maximum.reduceat(np.where(good, rank, 0), starts)
+    return np.asarray(rank <= np.repeat(last, size))

@@ -88,7 +88,7 @@ class _Regression:
 
     def loss(self, change: Floats) -> tuple[float, Floats]:
         """Penalised mean log loss and its gradient."""
-        scored = self.score + self._moved(change)
+        scored = self.score + self._score_change(change)
         top = scored.max(axis=1, keepdims=True)
         lifted = np.exp(scored - top)
         total = lifted.sum(axis=1, keepdims=True)
@@ -101,14 +101,14 @@ class _Regression:
 
     def curvature(self, change: Floats, direction: Floats) -> Floats:
         """Second derivative times a direction."""
-        chance = softmax_of(self.score + self._moved(change))
-        step = self._moved(direction)
+        chance = softmax_of(self.score + self._score_change(change))
+        step = self._score_change(direction)
         pull = self.mass * chance * (step - (chance * step).sum(axis=1, keepdims=True))
         return self._packed(pull) + 2 * self.penalty * self.scale * direction
 
     def bends(self, change: Floats) -> Floats:
         """All second derivatives, for a full matrix."""
-        chance = softmax_of(self.score + self._moved(change))
+        chance = softmax_of(self.score + self._score_change(change))
         with_one = np.column_stack([self.score, np.ones(self.rows.size)])
         size = with_one.shape[1]
         whole = np.empty((size, self.count, size, self.count))
@@ -121,7 +121,7 @@ class _Regression:
         square[np.diag_indices(change.size)] += 2 * self.penalty * self.scale
         return square
 
-    def _moved(self, change: Floats) -> Floats:
+    def _score_change(self, change: Floats) -> Floats:
         """Find what a change adds to the scores."""
         matrix, shift = self.unpacked(change)
         added = self.score * np.diag(matrix) if self.diagonal else self.score @ matrix

@@ -146,17 +146,17 @@ class _ScoreProblem:
         gradient = 2 * self.ridge * change
         for block in self._blocks():
             score, label, mass = self.score[block], self.label[block], self.mass[block]
-            moved = score @ weight if self.parts.matrix else score * weight
-            moved += shift
+            scores = score @ weight if self.parts.matrix else score * weight
+            scores += shift
             rows = np.arange(label.size)
-            moved -= moved.max(axis=1, keepdims=True)
-            hit = moved[rows, label]
-            np.exp(moved, out=moved)
-            total = moved.sum(axis=1)
+            scores -= scores.max(axis=1, keepdims=True)
+            hit = scores[rows, label]
+            np.exp(scores, out=scores)
+            total = scores.sum(axis=1)
             value += float(mass @ (np.log(total) - hit))
-            moved *= (mass / total)[:, np.newaxis]
-            moved[rows, label] -= mass
-            gradient += self._packed(score, moved)
+            scores *= (mass / total)[:, np.newaxis]
+            scores[rows, label] -= mass
+            gradient += self._packed(score, scores)
         return value, gradient
 
     def bends(self) -> Floats:

@@ -17,6 +17,6 @@ from calibrant.report.screen import (
     sentence_lines as sentence_lines,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
-from calibrant.report.summary import Asked as Asked, Summary as Summary
+from calibrant.report.summary import AuditOptions as AuditOptions, Summary as Summary
 
 __all__ = ["Audit", "audit"]

@@ -20,8 +20,8 @@ from calibrant.recalibration import (
     Recalibration,
     choice_of_probabilities,
     choose_for_rows,
+    too_flexible,
     units_of,
-    untaught,
 )
 
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
@@ -51,23 +51,23 @@ def advise(
         return _advise_rows(source, confidence)
     if source.classes is not None:
         return _advise_classes(source.classes, source.clusters, confidence, generator)
-    if evidence.given.row_count < 2:
+    if evidence.full_joint.row_count < 2:
         return None
     if source.times is None and evidence.clusters is None:
-        for joint in (evidence.given, evidence.joint):
+        for joint in (evidence.full_joint, evidence.joint):
             if len(joint) <= MOST_ROWS and exact_levels(joint).all():
                 return choice_of_probabilities(joint, confidence=confidence, rng=generator)
-    rows, beside = _rows_of(source, evidence)
+    rows, extra = _rows_of(source, evidence)
     if rows is None:
         return None
-    rows, beside = _fewer(rows, beside, generator)
+    rows, extra = _fewer(rows, extra, generator)
     return choice_of_probabilities(
         rows.outcome,
         rows.prediction,
         sample_weight=rows.weight,
         confidence=confidence,
         rng=generator,
-        **beside,
+        **extra,
     )
 
 
@@ -80,33 +80,31 @@ def _advise_rows(source: Source, confidence: float) -> ContinuousRecalibration |
 
 
 def _fewer(
-    rows: Rows, beside: dict[str, Any], rng: np.random.Generator
+    rows: Rows, extra: dict[str, Any], rng: np.random.Generator
 ) -> tuple[Rows, dict[str, Any]]:
     """Take so many rows at random; of very many rows in very many clusters, clusters first."""
     if rows.prediction.size <= MOST_ROWS:
-        return rows, beside
-    rows, beside = _fewer_clusters(rows, beside, rng)
+        return rows, extra
+    rows, extra = _fewer_clusters(rows, extra, rng)
     size = rows.prediction.size
     if size <= MOST_ROWS:
-        return rows, beside
-    known = (rows.prediction, rows.outcome, rows.weight, *beside.values())
+        return rows, extra
+    known = (rows.prediction, rows.outcome, rows.weight, *extra.values())
     kept = hold_out(MOST_ROWS / size, rng, *known)
-    return rows.where(kept), {name: part[kept] for name, part in beside.items()}
+    return rows.where(kept), {name: part[kept] for name, part in extra.items()}
 
 
 def _fewer_clusters(
-    rows: Rows, beside: dict[str, Any], rng: np.random.Generator
+    rows: Rows, extra: dict[str, Any], rng: np.random.Generator
 ) -> tuple[Rows, dict[str, Any]]:
     """Take some of the clusters at random, if these leave enough of them and of the rows."""
-    code = beside.get("clusters")
+    code = extra.get("clusters")
     share = ROWS_PER_ROW * MOST_ROWS / rows.prediction.size
     if code is None or share >= 1 or share * (int(code.max()) + 1) < FEWEST_CLUSTERS:
-        return rows, beside
+        return rows, extra
     kept = hold_out(share, rng, cluster=code)
     code = np.unique(code[kept], return_inverse=True)[1].reshape(-1)
-    return rows.where(kept), {name: part[kept] for name, part in beside.items()} | {
-        "clusters": code
-    }
+    return rows.where(kept), {name: part[kept] for name, part in extra.items()} | {"clusters": code}
 
 
 def _advise_classes(
@@ -135,7 +133,7 @@ def _advise_classes(
     rows = units_of(
         forecasts.probability, forecasts.label, forecasts.weight, forecasts.classes, cluster
     )
-    left_out = {*untaught(rows), *(["vector"] if many else [])}
+    left_out = {*too_flexible(rows), *(["vector"] if many else [])}
     tried = [name for name in TRIED_FOR_CLASSES if name not in left_out]
     return choice_of_probabilities(
         forecasts, methods=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._base.options import share_from
-from calibrant._base.stages import Tell, silent
+from calibrant._base.stages import StageReporter, silent
 from calibrant._base.writing import write_whole
 from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import Settings, Verdict
-from calibrant.inputs import AskedKind, Roles, Source, read
+from calibrant.inputs import KindRequest, Roles, Source, read
 from calibrant.measures.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
 from calibrant.report.screen import Line, plain, render_screen
 from calibrant.report.sentences import verdict_sentence
-from calibrant.report.summary import Asked, Summary, summarise
+from calibrant.report.summary import AuditOptions, Summary, summarise
 from calibrant.report.text import render_text
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class Audit:
         notes: bool = True,
     ) -> list[Line]:
         """Return the audit as lines of one screen; notes on how files were read may be left out."""
-        told = self.summary
+        summary = self.summary
         if not notes:
-            told = replace(told, data=replace(told.data, notes=()))
-        return render_screen(told, width=width, command=command, taken=taken, diagram=diagram)
+            summary = replace(summary, data=replace(summary.data, notes=()))
+        return render_screen(summary, width=width, command=command, taken=taken, diagram=diagram)
 
     def to_text(self, path: str | Path | None = None) -> str:
         """Return all numbers as plain text, and write them if a path is given; `str` is brief."""
@@ -131,12 +131,12 @@ class Audit:
 
     @property
     def groups(self) -> Groups | None:
-        """One verdict per group, if groups were asked for."""
+        """One verdict per group, if groups were requested."""
         return self.summary.groups
 
     @property
     def segments(self) -> tuple[Segment, ...] | None:
-        """Combinations of columns that are worst, if they were asked for."""
+        """Combinations of columns that are worst, if they were requested."""
         return self.summary.segments
 
     @property
@@ -321,9 +321,9 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
-    asked = AskedKind.of(kind, range, level)
-    if asked is not None:
-        roles = replace(roles, kind=asked)
+    request = KindRequest.of(kind, range, level)
+    if request is not None:
+        roles = replace(roles, kind=request)
         refuse_options_of_probabilities(
             {
                 "classes": classes,
@@ -337,7 +337,7 @@ def audit(
                 "positives": positives,
                 "prediction_sum": prediction_sum,
             },
-            asked.name,
+            request.name,
         )
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
@@ -351,18 +351,20 @@ def audit(
     )
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
     allowed = None if risk is None else share_from("risk", risk)
-    return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
+    return audit_source(source, settings, AuditOptions(task, ratio, allowed, find_segments))
 
 
-def refuse_options_of_probabilities(given: Mapping[str, object], kind: str) -> None:
+def refuse_options_of_probabilities(options: Mapping[str, object], kind: str) -> None:
     """Refuse options that make sense for predicted probabilities only."""
-    beside = [name for name, value in given.items() if value is not None and value is not False]
-    if beside:
+    present = [name for name, value in options.items() if value is not None and value is not False]
+    if present:
         raise InvalidOptionError(
-            f"@{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+            f"@{present[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
         )
 
 
-def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:
+def audit_source(
+    source: Source, settings: Settings, options: AuditOptions, report_stage: StageReporter = silent
+) -> Audit:
     """Audit forecasts that were read before."""
-    return Audit(summarise(source, settings, asked, tell))
+    return Audit(summarise(source, settings, options, report_stage))

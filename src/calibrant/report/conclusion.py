@@ -31,7 +31,7 @@ from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import Summary
 
 # Where each test of a combined test looks.
-SEEN_IN = {
+PART_NAMES = {
     "smooth_calibration_error": "the smooth error",
     "slope_and_intercept": "slope and intercept",
     "shape": "the shape of the calibration curve",
@@ -57,7 +57,7 @@ def certainty_of(
     return (
         f"{sure} with {percent_text(verdict.interval.confidence)} confidence for each limit, "
         f"{' and '.join(known)}. Perfect forecasts would look at least this bad in "
-        f"{most}{samples_text(verdict.pvalue)} samples{_seen_in(verdict)}{about}.{origin}"
+        f"{most}{samples_text(verdict.pvalue)} samples{_clearest_part(verdict)}{about}.{origin}"
     )
 
 
@@ -69,13 +69,13 @@ def _known(name: str, interval: ConfidenceInterval, tolerance: float, unit: Erro
     return f"{name} is {limits} (tolerance {unit.number(tolerance)})"
 
 
-def _seen_in(verdict: Verdict) -> str:
+def _clearest_part(verdict: Verdict) -> str:
     """Name the part of the test that found something, unless it is the smooth error."""
     test = verdict.test
     found = [part.measure for part in test.parts if part.pvalue == test.most_striking.pvalue]
     if verdict.pvalue > DETECTABLE or not found or verdict.measure in found:
         return ""
-    return f", most clearly in {' and in '.join(SEEN_IN[name] for name in found)}"
+    return f", most clearly in {' and in '.join(PART_NAMES[name] for name in found)}"
 
 
 def wrong(verdict: Verdict, subject: str, size: str, worst: str) -> str:
@@ -105,8 +105,8 @@ def not_wrong(verdict: Verdict, trust: str, worst: str) -> str:
             return f"{verdict.headline} Worst range: {worst}"
         bounded = capital(verdict.known(CALIBRATED))
         return f"Calibrated: {trust}. {bounded}."
-    said = [verdict.headline, f"Worst range: {worst}" if worst else "", verdict.outlook]
-    return " ".join(filter(None, said))
+    sentences = [verdict.headline, f"Worst range: {worst}" if worst else "", verdict.outlook]
+    return " ".join(filter(None, sentences))
 
 
 def conclusion(summary: Summary) -> str:
@@ -114,15 +114,15 @@ def conclusion(summary: Summary) -> str:
     verdict = summary.verdict
     others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
     if verdict.state != others:  # observed over expected alone decides
-        told = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
-        return f"{told} {verdict.outlook or _cure(summary)}"
+        sentence = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
+        return f"{sentence} {verdict.outlook or _cure(summary)}"
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     worst = _worst_range(summary) if summary.detected else ""
-    told = wrong_in_parts(verdict, summary.judged, summary.words.whole, worst)
-    if not told:
-        told = not_wrong(verdict, _trust(summary), worst)
-    return " ".join([told, *_ratio_of_rare(summary)])
+    sentence = wrong_in_parts(verdict, summary.judged, summary.words.whole, worst)
+    if not sentence:
+        sentence = not_wrong(verdict, _trust(summary), worst)
+    return " ".join([sentence, *_ratio_of_rare(summary)])
 
 
 def certainty(summary: Summary) -> str:
@@ -131,12 +131,12 @@ def certainty(summary: Summary) -> str:
     exact = verdict.test.exact or summary.kind.summed
     about = "" if exact else " (approximately)"
     origin, doubt = tolerance_origin(summary), summary.dependence
-    told = certainty_of(verdict, about, origin, doubt)
+    sentence = certainty_of(verdict, about, origin, doubt)
     if verdict.ratio_tolerance is None:
-        return told
+        return sentence
     allowed = percent_text(verdict.ratio_tolerance)
     called = summary.words.ratio
-    return f"{told} Observed over expected ({called}) within {allowed} of 1 is tolerated."
+    return f"{sentence} Observed over expected ({called}) within {allowed} of 1 is tolerated."
 
 
 def _ratio_of_rare(summary: Summary) -> Iterator[str]:
@@ -176,13 +176,13 @@ def _worst_range(summary: Summary) -> str:
         return ""
     both = words.in_short(region.prediction, region.outcome)
     rows = f"{thousands_text(region.rows)} of {count_text(summary.data.rows, 'row')}"
-    told = (
+    sentence = (
         f"{words.forecasts}{_range(summary, region)} are {_off(summary, region)} ({both}, {rows})"
     )
     other = summary.other
     if other is not None:
-        told += f", those{_range(summary, other)} {_off(summary, other)}"
-    return f"{told}."
+        sentence += f", those{_range(summary, other)} {_off(summary, other)}"
+    return f"{sentence}."
 
 
 def _off(summary: Summary, region: Region) -> str:

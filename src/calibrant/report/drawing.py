@@ -64,7 +64,7 @@ class Axis:
 
 
 def round_numbers(low: float, high: float, count: int = TICKS) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten between two ends, about as many as asked for."""
+    """Multiples of 1, 2 or 5 times a power of ten between two ends, about as many as requested."""
     rough = (high - low) / count
     if not rough > 0:
         return [low]
@@ -124,11 +124,11 @@ class Sheet:
         """Write words; y is that of the line they stand on."""
         turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
         weight = ' font-weight="600"' if bold else ""
-        place = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        anchoring = "" if anchor == "start" else f' text-anchor="{anchor}"'
         high = "" if size == 12 else f' font-size="{size:g}"'
         self._parts.append(
             f'<text{_class(kind)} x="{x:.1f}" y="{y:.1f}" fill="{colour(ink)}"'
-            f"{place}{high}{weight}{turn}>{_words(words)}</text>"
+            f"{anchoring}{high}{weight}{turn}>{_words(words)}</text>"
         )
 
     def shape(self, x: float, y: float, shape: str, ink: str, edge: str = "paper") -> None:
@@ -140,8 +140,8 @@ class Sheet:
         edge: str = "paper", *, kind: str = "", data: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         """Draw a shape that tells its numbers when it is pointed at or reached by keyboard."""
-        reach = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{FINGER}" fill="transparent"/>'
-        self._mark(words, reach + _shape(x, y, shape, ink, edge), kind, data)
+        touch_area = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{FINGER}" fill="transparent"/>'
+        self._mark(words, touch_area + _shape(x, y, shape, ink, edge), kind, data)
 
     def bar(
         self, left: float, right: float, top: float, base: float, words: str, ink: str = "muted"
@@ -188,9 +188,9 @@ class Sheet:
     def _mark(
         self, words: str, drawn: str, kind: str = "", data: Mapping[str, object] | None = None
     ) -> None:
-        held = "".join(f' data-{name}="{_words(str(v))}"' for name, v in (data or {}).items())
+        attributes = "".join(f' data-{name}="{_words(str(v))}"' for name, v in (data or {}).items())
         self._parts.append(
-            f'<g class="{f"mark {kind}".strip()}" role="img"{held}>'
+            f'<g class="{f"mark {kind}".strip()}" role="img"{attributes}>'
             f"<title>{_words(words)}</title>{drawn}</g>"
         )
 

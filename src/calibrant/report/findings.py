@@ -23,7 +23,7 @@ ISSUE, NOTE, PASSED = "issue", "note", "passed"
 # The finding that a calibrator would help.
 RECALIBRATE = "CAL070"
 # The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
-VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
+VERDICT, UNDECIDED, TRUSTED = "CAL001", "CAL002", "CAL003"
 # What is seen where higher forecasts mean fewer outcomes, and what to do: of two, and of classes.
 TURNED = (
     "The higher the forecast, the rarer the outcome",
@@ -80,7 +80,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
 def actions(summary: Summary) -> list[Finding]:
     """Choose what to do: more rows where these are too few, recalibration, then the rest."""
     advised = [finding for finding in summary.findings if finding.advice]
-    found = [finding for finding in advised if finding.code == UNTOLD]
+    found = [finding for finding in advised if finding.code == UNDECIDED]
     needed = summary.verdict.state != CALIBRATED
     fix = [finding for finding in advised if finding.code == RECALIBRATE and needed]
     issues = [finding for finding in advised if finding.kind == ISSUE]
@@ -110,7 +110,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
     else:
         more = "more rows" if verdict.plan is None else range_text(verdict.plan, "new row")
         advice = f"collect {more}, and audit the new rows without these"
-        yield Finding(UNTOLD, NOTE, verdict_sentence(summary), advice)
+        yield Finding(UNDECIDED, NOTE, verdict_sentence(summary), advice)
 
 
 def recalibration_findings(
@@ -161,8 +161,8 @@ def _shape(summary: Summary) -> Iterator[Finding]:
     slope = summary.classical.slope
     of = "" if summary.classes is None else " of the confidence"
     if summary.turned_round:
-        seen, advice = turned(summary)
-        yield Finding("CAL024", ISSUE, f"{seen}: {_slope_text(slope, of)}", advice)
+        sentence, advice = turned(summary)
+        yield Finding("CAL024", ISSUE, f"{sentence}: {_slope_text(slope, of)}", advice)
     elif slope.high < 1 or slope.low > 1:
         over = slope.high < 1
         code, kind = ("CAL020", "Over-confident") if over else ("CAL021", "Under-confident")

@@ -67,9 +67,9 @@ def with_commands(text: str) -> Markup:
     """Begin with a capital, end with a stop, and set commands as code, to be copied without it."""
     from markupsafe import Markup, escape
 
-    told = str(escape(typeset(capital(text))))
+    escaped_text = str(escape(typeset(capital(text))))
     # Escaped above: nothing but the tags around a command is markup.
-    return Markup(COMMAND.sub(r"<code>\g<0></code>", told) + ".")  # noqa: S704
+    return Markup(COMMAND.sub(r"<code>\g<0></code>", escaped_text) + ".")  # noqa: S704
 
 
 def script_data(data: dict[str, Any]) -> Markup:
@@ -184,12 +184,12 @@ def _benefit_rows(costs: Costs) -> list[tuple[float, float, float, float]]:
 def _settings(summary: Summary) -> dict[str, str]:
     """Write what the numbers depend on."""
     found = dict(summary.settings)
-    given = found.pop("tolerance given")
+    explicit = found.pop("tolerance given")
     written = {
         name: _number(value) if isinstance(value, float) else str(value)
         for name, value in found.items()
     }
-    return written | {"tolerance": f"{written['tolerance']}{'' if given else ', by default'}"}
+    return written | {"tolerance": f"{written['tolerance']}{'' if explicit else ', by default'}"}
 
 
 def _number(value: float) -> str:

@@ -110,7 +110,7 @@ def _range(found: ObservedRange) -> dict[str, Any]:
         "from": region.low,
         "to": region.high,
         "rows": region.rows,
-        "place": found.place,
+        "place": found.coordinate,
         "forecast": region.prediction,
         "observed": region.outcome,
         "low": found.low,

@@ -37,8 +37,8 @@ def render_markdown(summary: Summary) -> str:
 def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield [f"## {escaped(summary.title)}: {summary.state}"]
     yield [escaped(verdict_sentence(summary))]
-    told = (headline(summary), where_sentence(summary), cost_sentence(summary))
-    yield [escaped(" ".join(filter(None, told)))]
+    sentences = (headline(summary), where_sentence(summary), cost_sentence(summary))
+    yield [escaped(" ".join(filter(None, sentences)))]
     if summary.ratios is not None:
         yield [escaped(summary.ratios.sentence)]
     if summary.certified is not None:
@@ -46,8 +46,8 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield measure_table(summary.measured).only("measure", "value", PERFECT).markdown()
     if summary.classes is not None:
         section = summary.classes
-        said = f"{section.by_class.sentence} {set_sentence(section)} {row_sentence(section)}"
-        yield [escaped(said)]
+        sentence = f"{section.by_class.sentence} {set_sentence(section)} {row_sentence(section)}"
+        yield [escaped(sentence)]
         yield brief_group_table(section.by_class).cut(0, MOST_GROUPS).markdown()
     if summary.groups is not None:
         yield markdown_group_table(summary.groups).cut(0, MOST_GROUPS).markdown()

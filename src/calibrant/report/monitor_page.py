@@ -37,7 +37,7 @@ def render_monitor(run: MonitorRun, title: str, notes: Sequence[str] = ()) -> st
         notes=notes,
         groups=_shown(group_table(run), "group", "alarm") if several else None,
         groups_caption=f"{count_text(len(run.groups), 'group')} in one table",
-        parts=[_part(group, place, Markup) for place, group in enumerate(pictured)],
+        parts=[_part(group, index, Markup) for index, group in enumerate(pictured)],
         hidden=f"{count_text(hidden, 'group')} without a picture." if hidden else "",
         css=raw_file(environment, "report.css"),
         version=__version__,
@@ -45,7 +45,7 @@ def render_monitor(run: MonitorRun, title: str, notes: Sequence[str] = ()) -> st
     return str(page)
 
 
-def _part(group: MonitoredGroup, place: int, markup: Any) -> dict[str, Any]:
+def _part(group: MonitoredGroup, index: int, markup: Any) -> dict[str, Any]:
     """Draw a group, and list its windows."""
     from calibrant.monitoring import window_table
     from calibrant.plots import TimeDisplay
@@ -53,7 +53,7 @@ def _part(group: MonitoredGroup, place: int, markup: Any) -> dict[str, Any]:
 
     windows = group.windows[-MOST_WINDOWS:]
     sheet = time_picture(TimeDisplay.of(windows))
-    sheet.name = f"time-{place}"
+    sheet.name = f"time-{index}"
     return {
         "group": group,
         "picture": markup(sheet.svg()),

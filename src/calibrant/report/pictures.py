@@ -73,9 +73,9 @@ def pictures(summary: Summary) -> dict[str, str]:
     return {name: sheet.svg() for name, sheet in drawn.items()}
 
 
-def rates_text(said: float, happened: float) -> str:
+def rates_text(forecast: float, observed: float) -> str:
     """Say what was forecast and what was observed, with digits that tell them apart."""
-    texts = distinct_texts(said, happened)
+    texts = distinct_texts(forecast, observed)
     return f"forecast {texts[0]}, observed {texts[1]}"
 
 
@@ -83,8 +83,8 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     left, top, side, bars = 66.0, 8.0, 346.0, 46.0
     base = top + side
     foot = base + 8 + bars
-    moved = display.span.hidden(display.dots["prediction"], display.dots["outcome"]).any()
-    sheet = Sheet("reliability", left + side + 14, foot + (94 if moved else 78), display.sentence)
+    clipped = display.span.hidden(display.dots["prediction"], display.dots["outcome"]).any()
+    sheet = Sheet("reliability", left + side + 14, foot + (94 if clipped else 78), display.sentence)
     across, upward = Axis(display.span, left, left + side), Axis(display.span, base, top)
     region = display.region if display.detected else None
     if region is not None:
@@ -126,7 +126,7 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     for line, (name, value) in enumerate(zip(("MCB", "DSC", "UNC"), values, strict=True)):
         words = f"{name} {number_text(value)}"
         sheet.text(side_x, first + 15 * line, words, "quiet", anchor, size=11)
-    _legend(sheet, display, left, foot + 52, moved=bool(moved))
+    _legend(sheet, display, left, foot + 52, clipped=bool(clipped))
     return sheet
 
 
@@ -135,10 +135,10 @@ def _ranges(summary: Summary) -> Sheet:
     left, top, side = 66.0, 8.0, 346.0
     base = top + side
     sheet = Sheet("reliability", left + side + 14, base + 42, headline(summary))
-    across = _axis_of([dot.place for dot in summary.ranges], left, left + side)
+    across = _axis_of([dot.coordinate for dot in summary.ranges], left, left + side)
     if summary.kind.in_outcome_units:
-        seen = [end for dot in summary.ranges for end in (dot.low, dot.high)]
-        ends = [*(dot.place for dot in summary.ranges), *seen]
+        limits = [end for dot in summary.ranges for end in (dot.low, dot.high)]
+        ends = [*(dot.coordinate for dot in summary.ranges), *limits]
         upward = _axis_of(ends, base, top)
         low = max(across.span.low, upward.span.low)
         high = min(across.span.high, upward.span.high)
@@ -153,14 +153,14 @@ def _ranges(summary: Summary) -> Sheet:
             left + side, at, f"promised: {percent_text(summary.data.forecast)}", "quiet", "end"
         )
     for dot in summary.ranges:
-        x = float(across(dot.place))
+        x = float(across(dot.coordinate))
         low, high = np.clip([dot.low, dot.high], upward.span.low, upward.span.high)
         sheet.line([x, x], [float(upward(low)), float(upward(high))], "accent", 1.6)
         # One range in twenty is off by chance alone.
         off = summary.detected and not dot.low <= _right(summary, dot) <= dot.high
         state = "miscalibrated" if off else "calibrated"
         ink = COLOURS[state]
-        sheet.dot(x, float(upward(dot.region.outcome)), capital(_told(dot)), state, ink)
+        sheet.dot(x, float(upward(dot.region.outcome)), capital(_range_words(dot)), state, ink)
     terms = summary.kind.words
     sheet.upward(upward, left, terms.observed_axis, percent=terms.points)
     sheet.across(across, base, terms.axis, percent=False)
@@ -171,7 +171,7 @@ def _right(summary: Summary, found: ObservedRange) -> float:
     return found.region.prediction if summary.kind.in_outcome_units else summary.data.forecast
 
 
-def _told(found: ObservedRange) -> str:
+def _range_words(found: ObservedRange) -> str:
     region = found.region
     return f"{region.where}: {region.forecast_and_observed} ({count_text(region.rows, 'row')})"
 
@@ -182,8 +182,8 @@ def _axis_of(values: list[float], start: float, end: float) -> Axis:
     # Numbers of a narrower axis would need more digits than a reader takes in.
     wider = max(0.0, NARROWEST * max(abs(low), abs(high)) - (high - low)) / 2
     low, high = low - wider, high + wider
-    room = MARGIN * (high - low) if high > low else 1.0
-    return Axis.linear(low - room, high + room, start, end)
+    margin = MARGIN * (high - low) if high > low else 1.0
+    return Axis.linear(low - margin, high + margin, start, end)
 
 
 def _weighted_curve(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis) -> None:
@@ -210,15 +210,15 @@ def _weighted_curve(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upw
 
 def _dots(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis) -> None:
     names = ("low", "high", "rows", "prediction", "outcome", "interval_low", "interval_high")
-    moved = display.span.hidden(display.dots["prediction"], display.dots["outcome"])
-    for low, high, rows, said, happened, least, most, hidden in zip(
-        *(display.dots[name] for name in names), moved, strict=True
+    clipped = display.span.hidden(display.dots["prediction"], display.dots["outcome"])
+    for low, high, rows, forecast, happened, least, most, hidden in zip(
+        *(display.dots[name] for name in names), clipped, strict=True
     ):
         if not rows:
             continue
-        x, y = float(across(said)), float(upward(happened))
+        x, y = float(across(forecast)), float(upward(happened))
         where = "" if low == high else f" {range_text(low, high)}"
-        words = f"{count_text(int(rows), 'forecast')}{where}: {rates_text(said, happened)}"
+        words = f"{count_text(int(rows), 'forecast')}{where}: {rates_text(forecast, happened)}"
         if np.isfinite(least):
             words += f" ({range_text(least, most, 'about')})"
             sheet.line([x, x], [float(upward(least)), float(upward(most))], "ink", 1.2)
@@ -228,7 +228,7 @@ def _dots(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis)
 
 
 def _legend(
-    sheet: Sheet, display: ReliabilityDisplay, left: float, y: float, *, moved: bool
+    sheet: Sheet, display: ReliabilityDisplay, left: float, y: float, *, clipped: bool
 ) -> None:
     sure = percent_text(display.confidence)
     sheet.shape(left - 50, y - 4, "calibrated", "accent")
@@ -242,7 +242,7 @@ def _legend(
         sheet.text(left + 173, y, f"{sure} band if calibrated", "quiet", size=11)
     sheet.line([left + 156, left + 168], [y + 12, y + 12], "quiet", dashed=True)
     sheet.text(left + 173, y + 16, "perfect forecasts", "quiet", size=11)
-    if moved:
+    if clipped:
         sheet.shape(left - 50, y + 28, "calibrated", "paper", "accent")
         sheet.text(left - 40, y + 32, BEYOND, "quiet", size=11)
 
@@ -262,8 +262,8 @@ def scale_picture(verdict: Verdict) -> Sheet:
     most = max(end for end in ends if np.isfinite(end))
     axis = Axis.linear(0, 1.12 * most, left, right)
     sheet = Sheet("scale", HALF, 64.0 * len(tracks) + 46, verdict.sentence)
-    for place, (name, interval, allowed, state, noise) in enumerate(tracks):
-        top = 64.0 * place
+    for index, (name, interval, allowed, state, noise) in enumerate(tracks):
+        top = 64.0 * index
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
         found = unit.text(interval.value)
@@ -271,15 +271,15 @@ def scale_picture(verdict: Verdict) -> Sheet:
         known, limit = f"{found} ({low} to {high})", f"tolerated: {unit.text(allowed)}"
         sheet.text(left + LETTER * 15.5, top + 16, known)
         # Long numbers leave no room beside them.
-        room = right - left - LETTER * (16.5 + len(known) + len(limit))
-        sheet.text(right, top + (16 if room > 0 else 60), limit, "quiet", "end", size=11)
+        space = right - left - LETTER * (16.5 + len(known) + len(limit))
+        sheet.text(right, top + (16 if space > 0 else 60), limit, "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
         sheet.line([left, right], [line, line])
         factor = allowed / verdict.tolerance
         sheet.tolerance(axis, allowed, line - 15, line + 15, factor=factor)
-        seen = [interval.low, min(interval.high, axis.span.high)]
-        sheet.line(axis(seen), [line, line], COLOURS[state], 6)
+        visible = [interval.low, min(interval.high, axis.span.high)]
+        sheet.line(axis(visible), [line, line], COLOURS[state], 6)
         words = f"{capital(name)} {found}, between {low} and {high}"
         sheet.dot(
             float(axis(interval.value)), line, f"{words}; {limit}: {state}",
@@ -338,8 +338,8 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
     foot = 24 + step * len(shown)
     for value in axis.ticks():
         sheet.line([float(axis(value))] * 2, [14, foot], "band")
-    for place, (group, label) in enumerate(zip(shown, labels, strict=True)):
-        y = 24 + step * (place + (0.6 if above else 0.4))
+    for index, (group, label) in enumerate(zip(shown, labels, strict=True)):
+        y = 24 + step * (index + (0.6 if above else 0.4))
         if above:
             sheet.text(left, y - 10, short_name(label, int((WIDE - 24) / LETTER)))
         else:
@@ -367,26 +367,26 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
 def _dumbbell(
     sheet: Sheet, axis: Axis, y: float, group: Group, label: str, facts: dict[str, object]
 ) -> None:
-    said, happened = group.forecast, group.observed
+    forecast, happened = group.forecast, group.observed
     least, most = (float(end) for end in GroupsDisplay.rate_limits(group))
     gap, ratio = "", "" if group.ratio is None else f"; O/E {group.ratio.text}"
     if group.gap is not None:
         ends = range_text(group.gap.low, group.gap.high, "about")
         gap = f"; typical gap {group.gap.value:.3g} ({ends})"
     words = (
-        f"{label}: {count_text(group.rows, 'row')}; {rates_text(said, happened)} "
+        f"{label}: {count_text(group.rows, 'row')}; {rates_text(forecast, happened)} "
         f"({range_text(least, most, 'about')}){ratio}; error {group.value:.3g} "
         f"({range_text(group.low, group.high, 'about')}){gap}: {group.state}"
     )
     sheet.line(axis([least, most]), [y, y], "muted", 1)
-    sheet.line(axis([said, happened]), [y, y], "quiet", 2.5)
-    sheet.shape(float(axis(said)), y, "calibrated", "paper", "ink")
+    sheet.line(axis([forecast, happened]), [y, y], "quiet", 2.5)
+    sheet.shape(float(axis(forecast)), y, "calibrated", "paper", "ink")
     shape = group.state
     if not axis.span.low <= happened <= axis.span.high:
         shape = "right" if happened > axis.span.high else "left"
         rate = percent_text(happened)
-        beside = (axis.end + 8, "start") if shape == "right" else (axis.start + 10, "start")
-        sheet.text(beside[0], y + 4, rate, "quiet", beside[1], size=11)
+        label_at = (axis.end + 8, "start") if shape == "right" else (axis.start + 10, "start")
+        sheet.text(label_at[0], y + 4, rate, "quiet", label_at[1], size=11)
     sheet.dot(
         float(axis(happened)), y, words, shape, COLOURS[group.state],
         kind=f"judged {group.state}", data=facts,
@@ -401,7 +401,7 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     if display.perfect is not None:
         curves.append((display.perfect.threshold, display.perfect.most))
     highest = max(float(loss.max()) for _, loss in curves)
-    across = Axis.linear(*_seen(curves, highest), left, WIDE - 20)
+    across = Axis.linear(*_visible_range(curves, highest), left, WIDE - 20)
     upward = Axis.linear(0, 1.1 * max(highest, LEAST_AXIS), base, top)
     for at, loss in curves[1:]:
         _hill(sheet, across(at), upward(loss), base, "band")
@@ -414,14 +414,14 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     return sheet
 
 
-def _seen(curves: list[tuple[Floats, Floats]], highest: float) -> tuple[float, float]:
+def _visible_range(curves: list[tuple[Floats, Floats]], highest: float) -> tuple[float, float]:
     """Find the thresholds at which a loss can be seen: few where forecasts are rare."""
     at = np.concatenate([x[y > highest / 100] for x, y in curves])
     low, high = (0.0, 1.0) if at.size == 0 else (float(at.min()), float(at.max()))
-    room = 0.05 * (high - low)
+    margin = 0.05 * (high - low)
     if high - low < LEAST_AXIS or high - low > 0.5:
         return 0.0, 1.0
-    return max(low - room, 0.0), min(high + room, 1.0)
+    return max(low - margin, 0.0), min(high + margin, 1.0)
 
 
 def _hill(sheet: Sheet, x: Floats, y: Floats, base: float, ink: str) -> None:
@@ -462,19 +462,19 @@ def time_picture(display: TimeDisplay) -> Sheet:
         sheet.area(np.append(at[some], at[some][::-1]), edge)
         sheet.line(at[some], upward(display.mean_prediction[some]), "ink", 1.6, dashed=True)
         sheet.line(at[some], upward(display.base_rate[some]), "accent", 1.6)
-    for place in np.flatnonzero(np.isfinite(display.base_rate)).tolist():
-        said, happened = display.mean_prediction[place], display.base_rate[place]
-        inside = low[place] <= happened <= high[place]
+    for index in np.flatnonzero(np.isfinite(display.base_rate)).tolist():
+        forecast, happened = display.mean_prediction[index], display.base_rate[index]
+        inside = low[index] <= happened <= high[index]
         words = (
-            f"{display.start[place]}: {count_text(int(display.rows[place]), 'row')}; "
-            f"{rates_text(said, happened)}; 95 % band "
-            f"{range_text(low[place], high[place], 'about')}"
+            f"{display.start[index]}: {count_text(int(display.rows[index]), 'row')}; "
+            f"{rates_text(forecast, happened)}; 95 % band "
+            f"{range_text(low[index], high[index], 'about')}"
         )
         shape, ink = ("calibrated", "accent") if inside else ("miscalibrated", "warning")
-        sheet.dot(float(at[place]), float(upward(happened)), words, shape, ink)
+        sheet.dot(float(at[index]), float(upward(happened)), words, shape, ink)
     sheet.line([left, WIDE - 20], [base, base])
-    for place in np.unique(np.linspace(0, count - 1, min(5, count)).astype(int)).tolist():
-        sheet.text(float(at[place]), base + 16, str(display.start[place]), "quiet", "middle",
+    for index in np.unique(np.linspace(0, count - 1, min(5, count)).astype(int)).tolist():
+        sheet.text(float(at[index]), base + 16, str(display.start[index]), "quiet", "middle",
                    size=11)  # fmt: skip
     sheet.upward(upward, left, "rate")
     sheet.line([left, left + 18], [base + 40, base + 40], "ink", 1.6, dashed=True)

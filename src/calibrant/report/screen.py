@@ -47,7 +47,7 @@ LINES, COLUMNS, MOST_GROUPS = 24, 100, 5
 FEWEST_LINES, NARROW_SCREEN = 4, 80
 # Text is never set narrower than this, and labels are cut to so many characters.
 NARROWEST, LABEL = 40, 24
-# The diagram: its size, the dots in it, and the room between it and the numbers.
+# The diagram: its size, the dots in it, and the space between it and the numbers.
 NARROW, WIDE, LOW, TALL, DOTS, GUTTER = 24, 40, 8, 13, 10, 3
 # What must not be missed about how rows were read and what to doubt.
 NOTED = ("CAL038", "CAL034", "CAL033", "CAL052")
@@ -87,27 +87,27 @@ def render_screen(
     taken : int, default=0
         Lines of the screen that hold something else.
     diagram : bool, default=False
-        Whether to draw the reliability diagram beside the numbers, where there is room.
+        Whether to draw the reliability diagram beside the numbers, where there is space.
     """
     width = max(NARROWEST, min(width, COLUMNS))
     first = sentence_lines(conclusion(summary), width, STATE)
     sure = sentence_lines(certainty(summary), width)
-    said = [sentence_lines(text, width) for text in _further(summary)]
+    further = [sentence_lines(text, width) for text in _further(summary)]
     last = [] if command is None else command_lines(command, width)
-    room = LINES - taken - len(first) - len(sure) - _height(last, width)
+    space = LINES - taken - len(first) - len(sure) - _height(last, width)
     numbers, split = _numbers(summary, width), _split(summary, width)
     if summary.certified is not None:  # what to do is never cut
         split = [*split, *sentence_lines(summary.certified.brief, width)]
-    room -= len(numbers) + len(split) + 2  # and two empty lines
-    never_cut = [*_cautions(summary), *_asked_for(summary)]
-    asked = [line for text in never_cut for line in sentence_lines(text, width)]
-    notes = _that_fit(said, max(room - len(asked) - FEWEST_LINES, 1), width) + asked
-    groups = _groups(summary, room - len(notes), width)
-    if not groups and room - len(notes) > len(summary.ranges) + 1:
+    space -= len(numbers) + len(split) + 2  # and two empty lines
+    never_cut = [*_cautions(summary), *_requested(summary)]
+    required = [line for text in never_cut for line in sentence_lines(text, width)]
+    notes = _that_fit(further, max(space - len(required) - FEWEST_LINES, 1), width) + required
+    groups = _groups(summary, space - len(notes), width)
+    if not groups and space - len(notes) > len(summary.ranges) + 1:
         groups = _ranges(summary)
     block = [*numbers, *([()] if groups else []), *groups]
     if diagram and summary.loss is None:
-        block = _beside(block, summary.joint, width)
+        block = _with_diagram(block, summary.joint, width)
     parts = [[*first, *sure], block, [*split, *notes], last]
     lines: list[Line] = []
     for part in parts:
@@ -143,13 +143,13 @@ def _height(lines: list[Line], width: int) -> int:
     return sum(max(1, -(-sum(len(p.text) for p in line) // width)) for line in lines)
 
 
-def _that_fit(texts: list[list[Line]], room: int, width: int) -> list[Line]:
+def _that_fit(texts: list[list[Line]], space: int, width: int) -> list[Line]:
     """Keep whole texts, the first ones first, and say if some are left out."""
-    if sum(map(len, texts)) <= room:
+    if sum(map(len, texts)) <= space:
         return [line for text in texts for line in text]
     kept: list[Line] = []
     for text in texts:
-        if len(kept) + len(text) < room:
+        if len(kept) + len(text) < space:
             kept += text
     return [*kept, *sentence_lines("There is more to know: --full prints it.", width)]
 
@@ -164,15 +164,15 @@ def _segment_sentence(segments: Sequence[Segment]) -> str:
 
 
 def _further(summary: Summary) -> Iterator[str]:
-    """Say what else is known, as far as there is room."""
+    """Say what else is known, as far as there is space."""
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
         if any(test is not None for test in tests):
             yield f"{set_sentence(summary.classes)} {row_sentence(summary.classes)}"
 
 
-def _asked_for(summary: Summary) -> Iterator[str]:
-    """Say what was asked for; none of it is left out."""
+def _requested(summary: Summary) -> Iterator[str]:
+    """Yield sentences on what was requested; none of them is left out."""
     if summary.ratios is not None:
         yield summary.ratios.overall.sentence
     costs = summary.costs
@@ -186,9 +186,9 @@ def _asked_for(summary: Summary) -> Iterator[str]:
 
 def _cautions(summary: Summary) -> Iterator[str]:
     """Say what to check before anybody acts, and how rows were read."""
-    said = conclusion(summary)
+    opening = conclusion(summary)
     for trap in summary.traps:
-        if trap.text not in said:
+        if trap.text not in opening:
             yield f"Caution: {trap.text} {capital(trap.advice)}."
     for finding in summary.findings:
         if finding.code in NOTED:
@@ -223,7 +223,7 @@ def _split(summary: Summary, width: int) -> list[Line]:
     )
 
 
-def _groups(summary: Summary, room: int, width: int) -> list[Line]:
+def _groups(summary: Summary, space: int, width: int) -> list[Line]:
     """Show the worst classes and groups."""
     judged = [summary.groups]
     if summary.classes is not None:
@@ -231,7 +231,7 @@ def _groups(summary: Summary, room: int, width: int) -> list[Line]:
     known = [groups for groups in judged if groups is not None]
     lines: list[Line] = []
     for groups in known:
-        lines += _worst(groups, room // len(known) if width >= NARROW_SCREEN else LINES, width)
+        lines += _worst(groups, space // len(known) if width >= NARROW_SCREEN else LINES, width)
     return lines
 
 
@@ -243,10 +243,10 @@ def _ranges(summary: Summary) -> list[Line]:
     return [(Piece(head, QUIET),), *((Piece(line),) for line in rest)]
 
 
-def _worst(groups: Groups, room: int, width: int) -> list[Line]:
+def _worst(groups: Groups, space: int, width: int) -> list[Line]:
     """Show the groups that fail; where none does, those with the strongest evidence."""
     listed = groups.failing or groups.groups
-    fit = room - 2 if len(listed) <= room - 2 else room - 3  # a line counts the rest
+    fit = space - 2 if len(listed) <= space - 2 else space - 3  # a line counts the rest
     shown = min(len(listed), MOST_GROUPS, max(fit, FEWEST_LINES - 2))
     if len(listed) == shown + 1:  # it takes the line that would count it
         shown += 1
@@ -259,8 +259,8 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     head, *rest = table.only(*heads).text()
     if max(map(len, (head, *rest))) > width:
         head, *rest = table.only(*heads[:5]).text()
-    told = sentence_lines(groups.count_sentence, width)
-    lines: list[Line] = [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    count_lines = sentence_lines(groups.count_sentence, width)
+    lines: list[Line] = [*count_lines, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
     more = len(listed) - shown
     if more:
         lines.append(
@@ -269,19 +269,19 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     return lines
 
 
-def _beside(block: list[Line], joint: Joint, width: int) -> list[Line]:
-    """Set the diagram to the right of lines, if there is room."""
-    reach = max(sum(len(piece.text) for piece in line) for line in block)
-    room = min(width - reach - GUTTER, WIDE)
-    if room < NARROW:
+def _with_diagram(block: list[Line], joint: Joint, width: int) -> list[Line]:
+    """Set the diagram to the right of lines, if there is space."""
+    widest = max(sum(len(piece.text) for piece in line) for line in block)
+    space = min(width - widest - GUTTER, WIDE)
+    if space < NARROW:
         return block
-    drawn = _diagram(joint, room, min(max(len(block), LOW), TALL))
+    drawn = _diagram(joint, space, min(max(len(block), LOW), TALL))
     lines = []
     for number in range(max(len(block), len(drawn))):
         left = block[number] if number < len(block) else ()
         right = drawn[number] if number < len(drawn) else ()
         used = sum(len(piece.text) for piece in left)
-        lines.append((*left, Piece(" " * (reach + GUTTER - used)), *right) if right else left)
+        lines.append((*left, Piece(" " * (widest + GUTTER - used)), *right) if right else left)
     return lines
 
 
@@ -294,15 +294,15 @@ def _diagram(joint: Joint, width: int, height: int) -> list[Line]:
     columns, rows = width - len(mark) - 2, height - 3
     cells = [[Piece(" ")] * columns for _ in range(rows)]
 
-    def place(x: float, y: float, piece: Piece) -> None:
+    def put(x: float, y: float, piece: Piece) -> None:
         across = round(x / top * (columns - 1))
         cells[rows - 1 - round(y / top * (rows - 1))][across] = piece
 
     for step in range(columns):
         share = top * step / (columns - 1)
-        place(share, share, Piece("·", QUIET))
+        put(share, share, Piece("·", QUIET))
     for x, y in zip(pooled.prediction.tolist(), rate.tolist(), strict=True):
-        place(x, y, Piece("●", STATE))
+        put(x, y, Piece("●", STATE))
     margin = [mark, *[""] * (rows - 2), "0"]
     drawn: list[Line] = [(Piece("observed rate", QUIET),)]
     drawn += [

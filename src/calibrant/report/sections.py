@@ -1,4 +1,4 @@
-"""What an audit is made of: one small thing for each section, found by other rooms."""
+"""What an audit is made of: one small thing for each section, found by other packages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant._base.options import Tolerance
-from calibrant._base.stages import Tell
+from calibrant._base.stages import StageReporter
 from calibrant._base.words import count_text, thousands_text
 from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask, LossDecomposition, loss_decomposition
@@ -118,15 +118,15 @@ class ClassSection:
 
 
 def judge_each_class(
-    forecasts: ClassForecasts, clusters: object, settings: Settings, tell: Tell
+    forecasts: ClassForecasts, clusters: object, settings: Settings, report_stage: StageReporter
 ) -> ClassSection:
     """Judge every class, the worst set of classes and whole rows."""
     from calibrant.multiclass import class_wise, judge, judge_classes, judge_sets_and_rows
 
-    tell("classes")
+    report_stage("classes")
     errors = class_wise(forecasts)
     by_class = judge_classes(forecasts, clusters, settings.for_section(), errors.values.tolist())
-    tell("sets of classes")
+    report_stage("sets of classes")
     sets = judge_sets_and_rows(forecasts, clusters, settings.for_section())
     worth = judge(forecasts, errors)
     return ClassSection(forecasts.classes, by_class, worth, sets, forecasts.sum_gap)
@@ -176,9 +176,9 @@ def answer_from(
     allowed = source.risk if risk is None else risk
     if allowed is None:
         return None, ()
-    given = (source.joint, source.rows, allowed, settings.confidence, source.clusters)
+    arguments = (source.joint, source.rows, allowed, settings.confidence, source.clusters)
     try:
-        return find_certified(*given, source.answered_by), ()
+        return find_certified(*arguments, source.answered_by), ()
     except InferenceRefusedError as error:
         if risk is not None:
             raise

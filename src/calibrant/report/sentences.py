@@ -1,4 +1,4 @@
-"""The sentences of a report that need more than one section, or one of another room."""
+"""The sentences of a report that need more than one section, or one of another package."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 SEGMENTS = "Segments found on one half of the rows and judged on the other:"
 # Perfect forecasts' payoff stays within so many standard deviations of the promise in 95 %.
-REACH = 1.96
+Z_95 = 1.96
 
 
 def where_sentence(summary: Summary) -> str:
-    """Say where forecasts are off; what chance alone would show is not told as a finding."""
+    """Say where forecasts are off; what chance alone would show is not reported as a finding."""
     if summary.verdict.pvalue <= DETECTABLE:
         return f"Worst range: {summary.where}."
     return "No range of forecasts is off by more than chance."
@@ -40,16 +40,16 @@ def band_sentence(summary: Summary) -> str:
     diagram, verdict = summary.diagram, summary.verdict
     if diagram.band is None:
         return ""
-    told = (
+    sentence = (
         "If the forecasts were calibrated, the curve would lie inside the grey band in "
         f"{percent_text(diagram.confidence)} of samples. "
     )
     if not diagram.outside and verdict.pvalue <= DETECTABLE:
-        told += (
+        sentence += (
             "Here it does; the test of the verdict, which also looks at slope and shape, finds a "
             f"deviation ({pvalue_text(verdict.pvalue, verdict.test.null.size)}). "
         )
-    return told
+    return sentence
 
 
 def headline(summary: Summary) -> str:
@@ -63,7 +63,7 @@ def headline(summary: Summary) -> str:
             f"likely class {confidence}, accuracy {accuracy}."
         )
     if summary.loss is not None:
-        return f"{count_text(data.rows, 'row')} of {words.what}: {_seen(summary)}."
+        return f"{count_text(data.rows, 'row')} of {words.what}: {_observed_text(summary)}."
     rounded = summary.joint.resolution is not None
     return (
         f"{count_text(data.rows, 'forecast')} {'in' if rounded else 'with'} "
@@ -72,11 +72,11 @@ def headline(summary: Summary) -> str:
     )
 
 
-def _seen(summary: Summary) -> str:
+def _observed_text(summary: Summary) -> str:
     """Say what was observed; of shares what was promised is said before."""
     data, words = summary.data, summary.words
     if words.points:
-        return f"{percent_text(data.observed)} of outcomes {words.seen}"
+        return f"{percent_text(data.observed)} of outcomes {words.observed_as}"
     return words.forecast_and_observed(data.forecast, data.observed)
 
 
@@ -111,21 +111,21 @@ def cost_sentence(summary: Summary) -> str:
         return _worst_loss(costs)
     promise, unit = capital(costs.promised.sentence), "bring"
     if not costs.own:
-        said, right = distinct_texts(costs.promised.promised, costs.promised.received)
+        text, right = distinct_texts(costs.promised.promised, costs.promised.received)
         promise = (
-            f"Acting on the most likely class promises to be right in {said} of the rows and is "
+            f"Acting on the most likely class promises to be right in {text} of the rows and is "
             f"right in {right}"
         )
         unit = "be right in"
     if costs.task_test is None:
         gain = "no" if costs.task_loss <= 0 else f"{float(costs.task_loss):.2g}"
-        said = f"{promise}; recalibrating each class would {unit} {gain} more on these rows."
+        text = f"{promise}; recalibrating each class would {unit} {gain} more on these rows."
     else:
-        said = f"{promise}. {_own_loss(float(costs.task_loss), costs.task_test)}"
+        text = f"{promise}. {_own_loss(float(costs.task_loss), costs.task_test)}"
     if costs.noise is None:
-        return said
+        return text
     return (
-        f"{said} Perfect forecasts come within {REACH * costs.noise:.2g} of the promise in 95 % of "
+        f"{text} Perfect forecasts come within {Z_95 * costs.noise:.2g} of the promise in 95 % of "
         "samples like this."
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from calibrant._base.arrays import Floats
 from calibrant._base.notebook import brief
 from calibrant._base.options import ShareOfRarer, enough_draws
-from calibrant._base.stages import Tell, silent
+from calibrant._base.stages import StageReporter, silent
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import (
@@ -72,8 +72,8 @@ MULTICLASS = "multiclass"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What an audit shall say beyond what it always says."""
+class AuditOptions:
+    """What an audit reports beyond what it always reports."""
 
     task: DecisionTask | MulticlassDecisionTask | None = None
     """The reader's own decision."""
@@ -84,7 +84,7 @@ class Asked:
     segments: bool = False
     """Whether to look for the worst combinations of the columns of the groups."""
     distances: bool = False
-    """Whether to find the distance to calibration at once, rather than when it is asked for."""
+    """Whether to find the distance to calibration at once, rather than at first use."""
     recalibrate_command: RecalibrateCommand | None = None
     """What recalibrates the forecasts, where the command that audits them knows."""
 
@@ -109,7 +109,7 @@ class Summary:
     classes: ClassSection | None
     """Verdicts on classes, sets of them and whole rows; None for two outcomes."""
     groups: Groups | None
-    """One verdict per group, if groups were asked for."""
+    """One verdict per group, if groups were requested."""
     ratios: RatioJudgement | None
     """Observed over expected events against a tolerance, if one was given."""
     segments: tuple[Segment, ...] | None
@@ -120,7 +120,7 @@ class Summary:
     """The calibrator that would help most on rows it has not seen; None where rows allow no
     choice."""
     certified: CertifiedThreshold | None
-    """From which forecast on outcomes 0 are as few as asked for, if that was asked."""
+    """From which forecast on outcomes 0 are as few as requested, if that was requested."""
     costs: Costs | None
     """What trusting the forecasts costs a decision maker; None where nothing is decided by them."""
     classical: ClassicalNumbers | None
@@ -184,19 +184,19 @@ class Summary:
     @property
     def joint(self) -> Joint:
         """The forecasts."""
-        return self.evidence.given
+        return self.evidence.full_joint
 
     @cached_property
     def distances(self) -> DistanceBracket:
         """How far from calibrated the forecasts are at least and at most, on these rows.
 
-        Found when it is asked for: one screen does without.
+        Found at first use: one screen does without.
         """
         return find_distances(self.joint)
 
     @cached_property
     def diagram(self) -> ReliabilityDisplay:
-        """The reliability diagram, which points where the words do; found when it is asked for."""
+        """The reliability diagram, which points where the words do; found at first use."""
         from calibrant.plots import ReliabilityDisplay
 
         verdict = self.verdict
@@ -238,7 +238,9 @@ class Summary:
     def _strongest(self) -> Region | None:
         """The range, on the scale of the Joint, where the smooth error sees the clearest bias."""
         witness = self.measured.values[HEADLINE].witness
-        return strongest_region(self.joint, witness(self.evidence.scale.places(self.prediction)))
+        return strongest_region(
+            self.joint, witness(self.evidence.scale.coordinates(self.prediction))
+        )
 
     @property
     def prediction(self) -> Floats:
@@ -286,28 +288,30 @@ class Summary:
         return findings(self)
 
 
-def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Summary:
+def summarise(
+    source: Source, settings: Settings, options: AuditOptions, report_stage: StageReporter = silent
+) -> Summary:
     """Judge and measure everything that makes sense for the forecasts."""
-    tell("verdict")
+    report_stage("verdict")
     evidence = Evidence.of_source(source)
     headline, of_events = Statistic.of(HEADLINE), source.kind.summed
     start = settings.for_section()
-    verdict = find_verdict(evidence, headline, settings, asked.oe_tolerance)
+    verdict = find_verdict(evidence, headline, settings, options.oe_tolerance)
     if not of_events:
-        _refuse_ratio(source, verdict, asked)
-    tell("every measure")
+        _refuse_ratio(source, verdict, options)
+    report_stage("every measure")
     measured = measure_all(evidence, start.for_section())
     floors = measured.floors | {HEADLINE: verdict.noise_floor}
     classes = None
     if source.classes is not None:
-        classes = judge_each_class(source.classes, source.clusters, start, tell)
-    tell("what to do")
+        classes = judge_each_class(source.classes, source.clusters, start, report_stage)
+    report_stage("what to do")
     choice = advise(source, evidence, start.for_section())
     ranges: tuple[ObservedRange, ...] = ()
     costs, classical, loss = None, None, None
     if of_events:
-        tell("costs")
-        costs = cost_of_trust(source, evidence, asked.task, start.for_section())
+        report_stage("costs")
+        costs = cost_of_trust(source, evidence, options.task, start.for_section())
         draws = min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
         classical = find_classical(evidence, replace(start.for_section(), draws=draws))
     else:
@@ -318,20 +322,20 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
 
         divided = groups_of(source)
     if divided is not None:
-        tell("groups")
+        report_stage("groups")
         groups = judge_groups(divided, headline, start.for_section().settled(evidence))
     shared = () if groups is None else gathered_notes(source, groups)
     segments = None
-    if asked.segments:
-        tell("segments")
+    if options.segments:
+        report_stage("segments")
         segments = look_for_segments(divided, start.for_section())
     if source.times is not None:
-        tell("windows of time")
+        report_stage("windows of time")
     watched = monitor_source(source, settings.tolerance)
     ratios = None
-    if asked.oe_tolerance is not None and classical is not None:
-        ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
-    certified, uncertified = answer_from(source, asked.risk, start.for_section())
+    if options.oe_tolerance is not None and classical is not None:
+        ratios = RatioJudgement.of(classical.ratio, groups, options.oe_tolerance)
+    certified, uncertified = answer_from(source, options.risk, start.for_section())
     data = describe(source, evidence)
     summary = Summary(
         title=source.title,
@@ -350,20 +354,20 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         classical=classical,
         loss=loss,
         ranges=ranges,
-        conventions=conventions(evidence.given) if of_events else (),
-        settings=_settings(source, settings, asked, verdict, classes),
-        recalibrate_command=asked.recalibrate_command,
+        conventions=conventions(evidence.full_joint) if of_events else (),
+        settings=_settings(source, settings, options, verdict, classes),
+        recalibrate_command=options.recalibrate_command,
         dependence=dependence_of(source),
     )
-    if asked.distances and of_events:
-        tell("distance to calibration")
-        _ = summary.distances  # kept for those who ask again
+    if options.distances and of_events:
+        report_stage("distance to calibration")
+        _ = summary.distances  # kept for later calls
     return summary
 
 
-def _refuse_ratio(source: Source, verdict: Verdict, asked: Asked) -> None:
+def _refuse_ratio(source: Source, verdict: Verdict, options: AuditOptions) -> None:
     """Refuse a tolerance of observed over expected where these have no sums to compare."""
-    if asked.oe_tolerance is not None and verdict.ratio is None:
+    if options.oe_tolerance is not None and verdict.ratio is None:
         raise InvalidOptionError(
             "@oe_tolerance is for means of outcomes and forecasts that are not negative",
             f"kind={source.kind.name!r}",
@@ -374,15 +378,15 @@ def _refuse_ratio(source: Source, verdict: Verdict, asked: Asked) -> None:
 def _settings(
     source: Source,
     settings: Settings,
-    asked: Asked,
+    options: AuditOptions,
     verdict: Verdict,
     classes: ClassSection | None,
 ) -> dict[str, object]:
     relative = {}
     if isinstance(settings.tolerance, ShareOfRarer):
         relative = {RELATIVE: str(settings.tolerance)}
-    ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
-    allowed = source.risk if asked.risk is None else asked.risk
+    ratio = {} if options.oe_tolerance is None else {"O/E tolerance": options.oe_tolerance}
+    allowed = source.risk if options.risk is None else options.risk
     risk = {} if allowed is None else {"risk": allowed}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {

@@ -53,8 +53,8 @@ class ShownTable:
 
     def only(self, *heads: str) -> ShownTable:
         """Keep some columns, in the order given."""
-        places = [self.heads.index(head) for head in heads]
-        rows = tuple(tuple(row[place] for place in places) for row in self.rows)
+        indices = [self.heads.index(head) for head in heads]
+        rows = tuple(tuple(row[index] for index in indices) for row in self.rows)
         return replace(self, heads=heads, rows=rows)
 
     def cut(self, start: int, stop: int | None = None) -> ShownTable:
@@ -63,9 +63,9 @@ class ShownTable:
 
     def shortened(self, head: str, width: int) -> ShownTable:
         """Cut the cells of a column that are longer than a width."""
-        place = self.heads.index(head)
+        index = self.heads.index(head)
         rows = [
-            (*row[:place], shortened(row[place], width), *row[place + 1 :]) for row in self.rows
+            (*row[:index], shortened(row[index], width), *row[index + 1 :]) for row in self.rows
         ]
         return replace(self, rows=tuple(rows))
 
@@ -255,8 +255,8 @@ def segment_table(segments: Sequence[Segment]) -> ShownTable:
         if one.events is None:
             both = words.amounts(one.forecast, one.observed)
         events = [] if one.events is None else [thousands_text(one.events)]
-        told = chance_text(one.pvalue), segment_verdict(one)
-        rows.append((one.label, thousands_text(one.rows), *events, *both, *told))
+        cells = chance_text(one.pvalue), segment_verdict(one)
+        rows.append((one.label, thousands_text(one.rows), *events, *both, *cells))
     counted = [] if segments[0].events is None else [EVENTS]
     heads = ("segment", "rows", *counted, words.forecast, words.observed, PVALUE, "verdict")
     return ShownTable(heads, tuple(rows))
@@ -270,7 +270,7 @@ def range_table(summary: Summary) -> ShownTable:
         values = words.amounts(region.prediction, region.outcome, found.low, found.high)
         between = " to ".join(comparable_texts(region.low, region.high))
         rows.append((between, thousands_text(region.rows), *values))
-    heads = (words.place, "rows", words.forecast, words.observed, "from", "to")
+    heads = (words.ranges_of, "rows", words.forecast, words.observed, "from", "to")
     return ShownTable(heads, tuple(rows))
 
 

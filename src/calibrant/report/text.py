@@ -17,7 +17,7 @@ from calibrant._base.words import (
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import Groups
 from calibrant.measures.binned import binned_calibration_error
-from calibrant.report.findings import NOTE, UNTOLD, actions
+from calibrant.report.findings import NOTE, UNDECIDED, actions
 from calibrant.report.sentences import (
     SEGMENTS,
     at_once,
@@ -46,7 +46,7 @@ from calibrant.report.tables import (
 MOST_GROUPS = 10
 BRIEFLY = {FORECAST: "forecast", OBSERVED: "observed"}
 # Findings that the first lines say already.
-SAID = {UNTOLD, "CAL010", "CAL011", "CAL023", "CAL048", "CAL046", "CAL047"}
+SHOWN_ELSEWHERE = {UNDECIDED, "CAL010", "CAL011", "CAL023", "CAL048", "CAL046", "CAL047"}
 
 
 def render_text(summary: Summary) -> str:
@@ -125,8 +125,8 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
         yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
         yield from _both_directions(summary)
         belt = summary.classical.giviti
-        told = belt.reason or pvalue_text(belt.pvalue)
-        yield f"{'test of the calibration belt':<30}  {told}"
+        result = belt.reason or pvalue_text(belt.pvalue)
+        yield f"{'test of the calibration belt':<30}  {result}"
     if summary.classes is not None:
         worth = summary.classes.worth
         yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
@@ -205,5 +205,5 @@ def _advice(summary: Summary) -> Iterator[str]:
 
 def _notes(summary: Summary) -> Iterator[str]:
     for finding in summary.findings:
-        if finding.kind == NOTE and finding.code not in SAID:
+        if finding.kind == NOTE and finding.code not in SHOWN_ELSEWHERE:
             yield f"{finding.code}  {finding.text}"

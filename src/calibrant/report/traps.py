@@ -151,15 +151,15 @@ def _ranking(summary: Summary) -> list[Trap]:
     # The variance of the Mann-Whitney statistic where forecasts and outcomes are independent, less
     # what ties take from it (Lehmann 1975, Nonparametrics, appendix).
     untied = 1 - float(((joint.weight / joint.total) ** 3).sum())
-    reach = STANDARD_ERRORS * float(np.sqrt(untied * (rows + 1) / (12 * ones * zeros)))
-    if abs(area - 0.5) < reach:
+    half_width = STANDARD_ERRORS * float(np.sqrt(untied * (rows + 1) / (12 * ones * zeros)))
+    if abs(area - 0.5) < half_width:
         useless = f"they show no information about who is more at risk (AUC {area:.2f})"
         return [
             Trap(
                 "CAL083",
                 f"AUC {area:.2f}: compatible with forecasts that carry no information.",
                 "compare them with the base rate before you act on differences between them",
-                useless=useless if area + reach < LITTLE else "",
+                useless=useless if area + half_width < LITTLE else "",
             )
         ]
     return []

@@ -19,7 +19,7 @@ from calibrant.data.files import opened, without_missing
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import first_rows, read_column, read_labels, refuse_other_labels
 from calibrant.data.paths import Paths, settled
-from calibrant.data.rows import Given, check_weights, finite_numbers
+from calibrant.data.rows import RawRows, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
@@ -44,10 +44,10 @@ class RiskTable:
     @classmethod
     def of(cls, duration: Floats, event: Indices, weight: Floats) -> RiskTable:
         """Count rows by their times."""
-        time, place = np.unique(duration, return_inverse=True)
+        time, index = np.unique(duration, return_inverse=True)
 
         def counted(which: Floats) -> Floats:
-            return np.asarray(np.bincount(place, which, time.size), dtype=np.float64)
+            return np.asarray(np.bincount(index, which, time.size), dtype=np.float64)
 
         events = counted(weight * (event > 0))
         censored = counted(weight * (event == 0))
@@ -178,7 +178,7 @@ class SurvivalForecasts:
         time = finite_numbers(duration, "duration")
         _refuse(time < 0, time, "@duration must not be negative")
         code = _events(event, time.size)
-        probability = Given.read(np.zeros(time.size), risk).checked().prediction
+        probability = RawRows.read(np.zeros(time.size), risk).checked().prediction
         if probability.size != time.size:
             raise InvalidForecastsError(
                 "@risk must have one entry per row", f"{probability.size} for {time.size} rows"
@@ -188,13 +188,13 @@ class SurvivalForecasts:
             str(name): read_labels(labels, f"by {name!r}", time.size)
             for name, labels in ({} if by is None else columns_of(by)).items()
         }
-        given = None
+        weights = None
         if sample_weight is not None:
-            given = finite_numbers(sample_weight, "sample_weight", time.size)
-            check_weights(given)
-        base = np.ones(time.size) if given is None else given
+            weights = finite_numbers(sample_weight, "sample_weight", time.size)
+            check_weights(weights)
+        base = np.ones(time.size) if weights is None else weights
         stands_for = _censoring_weights(time, code, float(horizon), base, columns)
-        return cls(time, code, probability, float(horizon), columns, given, stands_for)
+        return cls(time, code, probability, float(horizon), columns, weights, stands_for)
 
     def __len__(self) -> int:
         return self.duration.size
@@ -256,13 +256,13 @@ class SurvivalForecasts:
         rows, lost = int(counted.sum()), int((counted & self.censored).sum())
         events = int((counted & by_then & (self.event == 1)).sum())
         competing = int((counted & by_then & (self.event > 1)).sum())
-        told = [count_text(events, "event")]
+        counts = [count_text(events, "event")]
         if competing:
-            told.append(count_text(competing, "competing event"))
-        told.append(f"{count_text(rows - events - competing - lost, 'row')} without")
+            counts.append(count_text(competing, "competing event"))
+        counts.append(f"{count_text(rows - events - competing - lost, 'row')} without")
         share = f"{thousands_text(lost)} of {count_text(rows, 'row')} ({percent_text(lost / rows)})"
-        told.append(f"{share} censored")
-        found = [f"risk by time {number_text(self.horizon)}: {', '.join(told)} before"]
+        counts.append(f"{share} censored")
+        found = [f"risk by time {number_text(self.horizon)}: {', '.join(counts)} before"]
         if lost:
             found += self._notes_of_weights(float(self.censoring_weight[counted].max()))
         if not (self.event == 0).any() and (self.event > 1).any():
@@ -310,14 +310,14 @@ class SurvivalForecasts:
             # Numbered by what rows hold, so that their order does not matter.
             clusters = np.empty(rows[0].size, dtype=np.int64)
             clusters[canonical_order(*rows)] = np.arange(rows[0].size)
-        held = replace(
+        kept_roles = replace(
             roles,
             by={name: where(name, labels) for name, labels in columns.items()} or None,
             clusters=clusters,
             time=where("time", roles.time),
             weight=rows[2] if self._weighted else None,
         )
-        source = read_source(rows[0], rows[1], held, title=title or self._title)
+        source = read_source(rows[0], rows[1], kept_roles, title=title or self._title)
         lost = int(self.censored.sum())
         described = source.described | {"horizon": self.horizon, "censored before it": lost}
         return replace(source, notes=(*self.notes, *source.notes), described=described)
@@ -416,24 +416,24 @@ class Survival:
 def read_survival(
     paths: Paths,
     roles: Roles,
-    ask: Survival,
+    options: Survival,
     *,
     drop_missing: bool = False,
     title: str | None = None,
 ) -> Source:
     """Read files of risks, times and what ended them; censored rows count through others."""
     parts = roles.parts()
-    if ask.duration in (roles.outcome, roles.prediction):
-        part = "outcome" if ask.duration == roles.outcome else "prediction"
-        raise InvalidOptionError(f"column {ask.duration!r} must not be the {part} as well")
-    parts[roles.outcome] = parts[ask.duration] = Part.NUMBER
+    if options.duration in (roles.outcome, roles.prediction):
+        part = "outcome" if options.duration == roles.outcome else "prediction"
+        raise InvalidOptionError(f"column {options.duration!r} must not be the {part} as well")
+    parts[roles.outcome] = parts[options.duration] = Part.NUMBER
     with settled(paths) as files, opened(files, parts, progress=False) as (relation, _):
         columns = dict(relation.fetchnumpy())
     dropped = 0
     if drop_missing:
         columns, dropped = _kept(columns, roles)
     named = {
-        "duration": ask.duration,
+        "duration": options.duration,
         "event": roles.outcome,
         "y_proba": roles.prediction,
         "risk": roles.prediction,
@@ -441,23 +441,23 @@ def read_survival(
     }
     with arguments_named(**{name: f"column {column!r}" for name, column in named.items()}):
         forecasts = SurvivalForecasts.read(
-            columns[ask.duration],
+            columns[options.duration],
             columns[roles.outcome],
             columns[roles.prediction],
-            ask.horizon,
+            options.horizon,
             sample_weight=None if roles.weight is None else columns[str(roles.weight)],
         )
-    held = replace(
+    read_roles = replace(
         roles,
         by={column: columns[column] for column in roles.columns_by()} or None,
         clusters=None if roles.clusters is None else columns[str(roles.clusters)],
         time=None if roles.time is None else columns[str(roles.time)],
         weight=None,
     )
-    source = forecasts.as_source(held, title)
-    told = {"files": [Path(file).name for file in files.given], **roles.described()}
+    source = forecasts.as_source(read_roles, title)
+    origin = {"files": [Path(file).name for file in files.requested], **roles.described()}
     notes = (*reading_notes(files, None, dropped), *source.notes)
-    described = told | {"duration": ask.duration} | source.described
+    described = origin | {"duration": options.duration} | source.described
     return replace(source, described=described, notes=notes, dropped=dropped)
 
 

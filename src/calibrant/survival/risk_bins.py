@@ -122,10 +122,11 @@ def observed_risk(
         np.zeros(int(weighing.sum())), forecasts.risk[weighing], sample_weight=weight[weighing]
     )
     pools = quantile_bins(risks, count)
-    place = pools.pool_of(forecasts.risk)
+    pool_index = pools.pool_of(forecasts.risk)
     alone = np.zeros(len(forecasts), dtype=np.intp)
     found = [
-        _bin(forecasts, weighing & (place == pool), alone, confidence) for pool in range(len(pools))
+        _bin(forecasts, weighing & (pool_index == pool), alone, confidence)
+        for pool in range(len(pools))
     ]
     competing = bool((forecasts.event[weighing] > 1).any())
     return ObservedRisk(

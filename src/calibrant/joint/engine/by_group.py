@@ -71,5 +71,5 @@ def joints_by(
         tally, names = tally_frame(frame, roles, resolution, labels)
     return {
         names[number]: Joint.of_tally(part, roles.width, exact_if_possible=resolution == "auto")
-        for number, part in tally.placed().by_group()
+        for number, part in tally.normalized().by_group()
     }

@@ -31,9 +31,9 @@ def tally_frame(
     native: object, columns: Columns, resolution: Resolution, by: Sequence[str] = ()
 ) -> tuple[Tally, Names]:
     """Sum the rows of a frame by group and cell, on its engine; name the groups."""
-    given = as_frame(native)
-    require_columns(given.collect_schema().names(), [*columns.names().values(), *by])
-    with plainly_named(given) as (frame, names):
+    native_frame = as_frame(native)
+    require_columns(native_frame.collect_schema().names(), [*columns.names().values(), *by])
+    with plainly_named(native_frame) as (frame, names):
         plain = [names.get(name, name) for name in by]
         return _tally(frame, columns.renamed(names), resolution, plain)
 

@@ -115,20 +115,20 @@ class Tally:
             clipped=np.add.reduceat(ordered.clipped, first),
         )
 
-    def placed(self) -> Tally:
+    def normalized(self) -> Tally:
         """Move predictions outside [0, 1] by a rounding error to its ends, and 1 to its cell.
 
         Sums of predictions become whole ones, from zero on; rows without weight are left out.
         """
         kept = self.where(self.key != Apart.WEIGHTLESS)
         below, above = kept.key == Apart.BELOW, kept.key == Apart.ABOVE
-        moved = below | above
+        outside = below | above
         cells = kept.resolution or 1
         key = np.where(below, 0.0, np.where(above, cells, kept.key)) + 0.0
-        low, high = (np.where(moved, key / cells, end) + 0.0 for end in kept.ends())
-        distance = np.where(moved, 0.0, kept.sums.moment)
+        low, high = (np.where(outside, key / cells, end) + 0.0 for end in kept.ends())
+        distance = np.where(outside, 0.0, kept.sums.moment)
         sums = replace(kept.sums, moment=distance, origin=key / cells).from_zero()
-        clipped = np.where(moved, kept.sums.rows, kept.clipped)
+        clipped = np.where(outside, kept.sums.rows, kept.clipped)
         if kept.resolution is not None:
             key = np.minimum(key, cells - 1)
         return replace(kept, key=key, sums=sums.between(low, high), clipped=clipped).added_up()

@@ -18,8 +18,8 @@ from calibrant.data.times import Times, time_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.row_digest import RowDigest
 from calibrant.monitoring.runs import MonitoredGroup
-from calibrant.monitoring.seen import Seen
 from calibrant.monitoring.windows import MOST_WINDOWS, Window, Windows
 
 SCHEMA = 1
@@ -28,7 +28,7 @@ NUMBERS = ("mean_prediction", "base_rate", "smooth_error", "noise", "noise_floor
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class MonitorState:
     """Monitors, windows and rows of a log so far.
 
     A log is carried on in the order of time: rows must be due after all rows that were watched.
@@ -40,9 +40,9 @@ class Carried:
     """Whether times are dates."""
     last: float | int | None = None
     """Time of the last row, in microseconds for dates; None before the first run."""
-    seen: Seen = field(default_factory=Seen)
+    watched: RowDigest = field(default_factory=RowDigest)
     """All rows so far."""
-    batch: Seen = field(default_factory=Seen)
+    batch: RowDigest = field(default_factory=RowDigest)
     """Rows of the last run."""
     groups: tuple[MonitoredGroup, ...] = ()
     zoned: bool = False
@@ -60,8 +60,8 @@ class Carried:
             if then != now:
                 raise InvalidOptionError(
                     f"a log must be carried on with the {name} that it was begun with, "
-                    f"{_told(then)}",
-                    _told(now),
+                    f"{_option_text(then)}",
+                    _option_text(now),
                     "give the same options, or begin another state",
                 )
 
@@ -95,11 +95,11 @@ class Carried:
                 "write all times alike, or begin another state",
             )
         old = time.astype(np.int64 if self.dated else np.float64) <= self.last
-        again = Seen.of(time[old], prediction[old], outcome[old], group[old], names)
-        if again.rows and again not in {self.seen, self.batch}:
+        again = RowDigest.of(time[old], prediction[old], outcome[old], group[old], names)
+        if again.rows and again not in {self.watched, self.batch}:
             raise InvalidForecastsError(
                 f"rows must be due after {self.last_text}, the last time that was watched, "
-                f"or be all {count_text(self.seen.rows, 'row')} that were watched, or those of "
+                f"or be all {count_text(self.watched.rows, 'row')} that were watched, or those of "
                 "the last run",
                 f"{count_text(again.rows, 'row')} that "
                 f"{'is' if again.rows == 1 else 'are'} due earlier",
@@ -139,14 +139,14 @@ class Carried:
             "dated": self.dated,
             "zoned": self.zoned,
             "last": self.last,
-            "seen": [self.seen.rows, *self.seen.sums],
+            "seen": [self.watched.rows, *self.watched.sums],
             "batch": [self.batch.rows, *self.batch.sums],
             "groups": groups,
         }
         return json.dumps(state, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Carried:
+    def from_json(cls, text: str) -> MonitorState:
         """Take back what `to_json` wrote."""
         state = parse(text, STORED)
         state.require_schema(SCHEMA, "another release wrote it: watch the whole log again")
@@ -157,30 +157,30 @@ class Carried:
                 dict(state.part("described").data),
                 dated,
                 last,
-                _seen(state, "seen"),
-                _seen(state, "batch"),
+                _row_digest(state, "seen"),
+                _row_digest(state, "batch"),
                 tuple(_group(part) for part in state.parts("groups")),
                 state.flag("zoned"),
             )
             names = [group.group for group in found.groups]
             rows = sum(group.rows for group in found.groups)
-            if not names or len(set(names)) < len(names) or rows != found.seen.rows:
+            if not names or len(set(names)) < len(names) or rows != found.watched.rows:
                 raise InvalidStateError(f"groups of {STORED} must hold its rows", f"{rows}")
         return found
 
 
-def _told(value: object) -> str:
+def _option_text(value: object) -> str:
     """Write an option, or that it is the default."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return "the default" if value is None else shown(value)
 
 
-def _seen(state: Stored, name: str) -> Seen:
+def _row_digest(state: Stored, name: str) -> RowDigest:
     entries = state.entries(name)
     if len(entries) != 3 or not all(type(n) is int and 0 <= n < 2**64 for n in entries):
         raise InvalidStateError(f"{name} of {STORED} must be three whole numbers", shown(entries))
-    return Seen(entries[0], (entries[1], entries[2]))
+    return RowDigest(entries[0], (entries[1], entries[2]))
 
 
 def _group(part: Stored) -> MonitoredGroup:
@@ -193,9 +193,9 @@ def _group(part: Stored) -> MonitoredGroup:
     windows = tuple(_window(entry) for entry in part.parts("windows"))
     stretch = Windows(windows, part.whole("step", -(2**62), 2**62), Joint.from_counts(*counts))
     rows = part.whole("rows")
-    held = sum(window.rows for window in windows)
-    if not windows or len(windows) > MOST_WINDOWS or held != monitor.rows or rows != held:
-        raise InvalidStateError(f"windows of {STORED} must hold its rows", f"{held} of {rows}")
+    total = sum(window.rows for window in windows)
+    if not windows or len(windows) > MOST_WINDOWS or total != monitor.rows or rows != total:
+        raise InvalidStateError(f"windows of {STORED} must hold its rows", f"{total} of {rows}")
     if stretch.last.row_count != windows[-1].rows:
         raise InvalidStateError(f"the last window of {STORED} must hold its rows")
     return MonitoredGroup(

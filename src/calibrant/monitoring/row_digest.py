@@ -18,7 +18,7 @@ STARTS = (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RowDigest:
     """How many rows there were, and the sum of their hashes.
 
     Equal rows in any order have equal sums. It finds mistakes, not forgeries.
@@ -35,7 +35,7 @@ class Seen:
         outcome: npt.NDArray[np.uint8],
         group: npt.NDArray[np.intp],
         names: Sequence[str | None],
-    ) -> Seen:
+    ) -> RowDigest:
         """Look at rows; the names are those of the groups."""
         hashed = np.array([_name(name) for name in names], dtype=np.uint64)
         columns = (_bits(time), _bits(prediction + 0.0), outcome.astype(np.uint64), hashed[group])
@@ -47,9 +47,9 @@ class Seen:
             sums.append(int(mixed.sum(dtype=np.uint64)))
         return cls(prediction.size, (sums[0], sums[1]))
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: RowDigest) -> RowDigest:
         first, second = ((a + b) % 2**64 for a, b in zip(self.sums, other.sums, strict=True))
-        return Seen(self.rows + other.rows, (first, second))
+        return RowDigest(self.rows + other.rows, (first, second))
 
     @property
     def digest(self) -> str:
