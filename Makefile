@@ -29,6 +29,9 @@ help: ## List the targets
 demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 	@$(BIN)/calibrant demo
 
+# Style and types look at an install for editing where there is one, and leave it in place.
+INSTALLED = $(if $(wildcard build/editable),$(VENV)/packages,$(VENV)/developing)
+
 # What builds the kernels, for a build that is kept between edits.
 BUILDERS := "scikit-build-core>=0.11" "nanobind>=3.0" "nanobind-backend>=1.0" cmake ninja
 
@@ -40,7 +43,7 @@ dev: $(VENV)/packages ## Install for editing: Python is used as it stands, C++ a
 test: types tests ## Every test, lint, type check and doctest, against the installed wheel
 
 # Types are checked while the tests are collected.
-tests: style programs build/databases/made
+tests: style programs build/databases/made $(INSTALLED)
 	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT) --ignore $(DATABASES)
 	PYTHONPATH=build/databases $(BIN)/python -m pytest $(LEAVE_OUT) $(DATABASES)
 	$(BIN)/python -m pytest $(WORKERS) --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
@@ -50,13 +53,13 @@ programs: $(VENV)/bin/python
 
 lint: style types ## Style, imports and types
 
-style: $(VENV)/developing
+style: $(VENV)/packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 
-types: $(VENV)/developing
-	cp $$($(BIN)/python -c 'import calibrant, pathlib; print(pathlib.Path(calibrant.__file__).with_name("_kernels.pyi"))') src/calibrant/
+types: $(INSTALLED)
+	cp $$(find $(VENV) -name _kernels.pyi -print -quit) src/calibrant/
 	$(BIN)/mypy
 
 slow: $(VENV)/developing ## Size of tests by simulation, and laws on many more examples

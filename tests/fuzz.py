@@ -18,7 +18,7 @@ import numpy as np
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 
-ROOMS = (
+PACKAGES = (
     "decisions",
     "weight_functions",
     "hallucination",
@@ -122,10 +122,10 @@ def _short(value):
 def targets() -> dict[str, Callable]:
     """Everything public that takes rows or options: functions, and what is made to be fitted."""
     found = {name: getattr(cal, name) for name in cal.__all__}
-    for room in ROOMS:
-        module = getattr(cal, room)
+    for package in PACKAGES:
+        module = getattr(cal, package)
         names = getattr(module, "__all__", [name for name in vars(module) if name[0] != "_"])
-        found |= {f"{room}.{name}": getattr(module, name) for name in names}
+        found |= {f"{package}.{name}": getattr(module, name) for name in names}
     found = {
         name: target
         for name, target in found.items()

@@ -13,7 +13,7 @@ from typing import Any
 import calibrant as cal
 
 DOCS = Path(__file__).parents[1]
-ROOMS = {
+PACKAGES = {
     "calibrant": "Measures, inference, the audit",
     "calibrant.llm": "Answers of language models",
     "calibrant.datasets": "Datasets",
@@ -49,15 +49,15 @@ MOST_PAGES = 5
 
 def public_names(module: str) -> list[str]:
     """Names that a module offers, without modules and what `calibrant` itself offers."""
-    room = import_module(module)
-    names = getattr(room, "__all__", None) or _own_names(room)
+    package = import_module(module)
+    names = getattr(package, "__all__", None) or _own_names(package)
     elsewhere = set(cal.__all__) if module != "calibrant" else set()
     return [
         name
         for name in names
         if name not in elsewhere
-        and not inspect.ismodule(getattr(room, name))
-        and _home(getattr(room, name), name) in ("", module)
+        and not inspect.ismodule(getattr(package, name))
+        and _home(getattr(package, name), name) in ("", module)
     ]
 
 
@@ -77,17 +77,17 @@ VALUES = {
 def _home(value: object, name: str) -> str:
     """Name the public module that defines an object and offers it, if there is one."""
     defined = getattr(value, "__module__", None) or ""
-    for room in ROOMS:
-        if room != "calibrant" and (defined == room or defined.startswith(f"{room}.")):
-            return room if name in getattr(import_module(room), "__all__", [name]) else ""
+    for package in PACKAGES:
+        if package != "calibrant" and (defined == package or defined.startswith(f"{package}.")):
+            return package if name in getattr(import_module(package), "__all__", [name]) else ""
     return ""
 
 
-def _own_names(room: Any) -> list[str]:
+def _own_names(package: Any) -> list[str]:
     return [
         name
-        for name, value in vars(room).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == room.__name__
+        for name, value in vars(package).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == package.__name__
     ]
 
 
@@ -100,25 +100,25 @@ def summary(name: str, value: object) -> str:
 
 def subject(value: object) -> str:
     """Heading under which `calibrant` lists an object."""
-    room = getattr(value, "__module__", "").split(".")
-    return SUBJECTS.get(room[1] if len(room) > 1 else "", REST)
+    package = getattr(value, "__module__", "").split(".")
+    return SUBJECTS.get(package[1] if len(package) > 1 else "", REST)
 
 
 def summary_table(module: str, names: list[str]) -> list[str]:
     """One line per object, with a link to its page."""
-    room = import_module(module)
+    package = import_module(module)
     lines = ["| name | what it is |", "|---|---|"]
     return [
         *lines,
         *(
-            f"| [`{name}`]({module}.{name}.md) | {summary(name, getattr(room, name))} |"
+            f"| [`{name}`]({module}.{name}.md) | {summary(name, getattr(package, name))} |"
             for name in names
         ),
         "",
     ]
 
 
-def room_page(module: str, title: str) -> str:
+def package_page(module: str, title: str) -> str:
     """Summary tables of a module, by subject, and the list of its pages."""
     names = public_names(module)
     said = (import_module(module).__doc__ or "").split("\n")[0]
@@ -184,14 +184,14 @@ def guides() -> list[tuple[str, str, str]]:
 def pages() -> Iterator[tuple[str, str]]:
     """Name and text of every page of the API."""
     lines = ["# API", "", "Every public name, each on a page of its own.", ""]
-    for module, title in ROOMS.items():
+    for module, title in PACKAGES.items():
         names = public_names(module)
         lines += [f"## [{title}]({module}.md)", "", f"`{module}`", ""]
         lines += summary_table(module, names) if module != "calibrant" else [_subjects(names)]
-        yield f"api/{module}.md", room_page(module, title)
+        yield f"api/{module}.md", package_page(module, title)
         for name in names:
             yield f"api/{module}.{name}.md", object_page(module, name)
-    listed = "\n".join(f"{title} <{module}>" for module, title in ROOMS.items())
+    listed = "\n".join(f"{title} <{module}>" for module, title in PACKAGES.items())
     lines += ["```{toctree}", ":hidden:", "", listed, "```", ""]
     yield "api/index.md", "\n".join(lines)
 

@@ -65,11 +65,11 @@ def test_threads_may_ask_for_their_first_name_at_once():
     assert done.stdout.split() == []
 
 
-def test_no_room_asks_the_package_for_a_name_while_it_is_imported():
-    """It would wait for a thread that holds the lock of names and waits for the room."""
+def test_no_subpackage_imports_names_from_the_top_while_it_is_imported():
+    """It would wait for a thread that holds the lock of names and waits for the subpackage."""
     asking = re.compile(r"^from calibrant import (?!__version__)", re.MULTILINE)
-    rooms = Path(cal.__file__).parent.rglob("*.py")
-    assert [str(file) for file in rooms if asking.search(file.read_text(encoding="utf-8"))] == []
+    files = Path(cal.__file__).parent.rglob("*.py")
+    assert [str(file) for file in files if asking.search(file.read_text(encoding="utf-8"))] == []
 
 
 HEAVY = ["scipy", "narwhals", "duckdb", "matplotlib", "pandas", "sklearn", "pyarrow"]

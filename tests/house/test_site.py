@@ -79,16 +79,16 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_every_public_name_has_an_entry(site):
-    from api_pages import ROOMS, public_names
+    from api_pages import PACKAGES, public_names
 
     rooms = {name for name in cal.__all__ if inspect.ismodule(getattr(cal, name))}
-    assert {f"calibrant.{name}" for name in rooms} | {"calibrant"} == set(ROOMS)
+    assert {f"calibrant.{name}" for name in rooms} | {"calibrant"} == set(PACKAGES)
     stored = (site / "objects.inv").read_bytes()
     start = stored.index(b"zlib.") + len(b"zlib.\n")
     entries = {
         line.split(" ", 1)[0] for line in zlib.decompress(stored[start:]).decode().split("\n")
     }
-    wanted = {f"{module}.{name}" for module in ROOMS for name in public_names(module)}
+    wanted = {f"{module}.{name}" for module in PACKAGES for name in public_names(module)}
     short = {entry.rsplit(".", 1)[-1] for entry in entries}
     assert {name for name in wanted if name.rsplit(".", 1)[-1] not in short} == set()
     assert [name for name in wanted if not (site / "api" / f"{name}.html").exists()] == []

@@ -232,16 +232,25 @@ def test_a_function_of_your_own_is_named_by_its_name():
     assert "my own error 0.1" in Comparison("my_own_error", 0.1, 0.2, 0.05, 0.15, 0.95).sentence
 
 
-def test_plans_say_that_they_are_for_the_smooth_error_only():
+def test_plans_are_for_the_verdict_or_for_the_measure_that_is_named():
     predictions = np.linspace(0.05, 0.95, 19)
-    needed = rows_needed(0.05, predictions, rng=0)
-    assert str(needed).endswith(
-        "This is for the smooth error only: the typical gap was not planned for."
-    )
+    assert "the verdict is calibrated within 0.05" in str(rows_needed(0.05, predictions, rng=0))
     other = rows_needed(0.05, predictions, measure="cutoff_calibration_error", rng=0)
-    assert "smooth" not in str(other)
-    for function in (rows_needed, verdict_chances):
-        assert "smooth error only" in function.__doc__.partition("\n")[0]
+    assert "the cutoff calibration error is calibrated" in str(other)
+
+
+def test_a_slope_that_the_smooth_error_does_not_see_is_planned_for():
+    predictions = np.linspace(0.005, 0.995, 100)
+    needed = rows_needed(0.025, predictions, truth=lambda p: 1 / (1 + ((1 - p) / p) ** 0.7), rng=0)
+    assert needed.error < 0.025
+    assert needed.state == "miscalibrated"
+    rng = np.random.default_rng(2)
+    states = []
+    for seed in range(20):
+        p = rng.choice(predictions, needed.rows)
+        y = rng.random(p.size) < 1 / (1 + ((1 - p) / p) ** 0.7)
+        states.append(cal.verdict(y, p, tolerance=0.025, draws=99, rng=seed).state)
+    assert states.count("miscalibrated") >= 11
 
 
 @pytest.mark.parametrize("measure", ["smooth_calibration_error", "brier", "log"])

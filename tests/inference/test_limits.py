@@ -8,9 +8,9 @@ import pytest
 import calibrant as cal
 from calibrant.inference import Evidence
 from calibrant.inference.gap import Ranges
-from calibrant.inference.limits import CELLS, Levels, gap_limits, smooth_limits, smooth_upper
+from calibrant.inference.limits import CELLS, LimitLevels, gap_limits, smooth_limits, smooth_upper
 
-LEVELS = Levels.of(0.95)
+LEVELS = LimitLevels.of(0.95)
 NODES = np.arange(CELLS + 1) / CELLS
 
 
@@ -79,7 +79,7 @@ def test_limits_hold_the_value_and_widen_with_confidence(find, rows):
     more = (99, np.random.default_rng(0)) if find is smooth_limits else None
     found = []
     for confidence in (0.8, 0.95, 0.99):
-        levels = Levels.of(confidence)
+        levels = LimitLevels.of(confidence)
         if more is None:
             found.append(gap_limits(evidence, Ranges.of(evidence), levels))
         else:

@@ -1,7 +1,7 @@
 """With a fixed seed no answer depends on the order of the rows.
 
-The test walks over the public names of every room by itself: a new function either takes part, or
-stands below with the reason why it does not.
+The test walks over the public names of every package by itself: a new function either takes part,
+or stands below with the reason why it does not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calibrant.errors import CalibrantWarning
 from calibrant.weight_functions import LearnedFamily
 from commands import run_forked
 
-ROOMS = (
+PACKAGES = (
     "calibrant",
     "calibrant.decisions",
     "calibrant.groups",
@@ -180,23 +180,25 @@ def takes_rows(name, thing):
 
 
 def functions(besides=BESIDE):
-    for room in ROOMS:
-        module = import_module(room)
+    for package in PACKAGES:
+        module = import_module(package)
         for name in module.__all__:
             thing = getattr(module, name)
             if takes_rows(name, thing) and "y_pred" not in inspect.signature(thing).parameters:
-                kinds = (False, True) if name in BOTH_KINDS else (room == "calibrant.multiclass",)
+                kinds = (
+                    (False, True) if name in BOTH_KINDS else (package == "calibrant.multiclass",)
+                )
                 known = inspect.signature(thing).parameters
                 for classes, beside in product(kinds, besides):
                     if all(option in known for option in beside):
                         kind = ("classes",) if classes else ()
-                        told = ".".join((room, name, *kind, *beside))
-                        yield pytest.param(room, name, beside, classes, id=told)
+                        told = ".".join((package, name, *kind, *beside))
+                        yield pytest.param(package, name, beside, classes, id=told)
 
 
-def given_to(room, name, beside, rows, classes):
+def given_to(package, name, beside, rows, classes):
     """Arguments that a function is called with."""
-    function = getattr(import_module(room), name)
+    function = getattr(import_module(package), name)
     given = {}
     for parameter, entry in inspect.signature(function).parameters.items():
         value = arguments(parameter, rows, classes)
@@ -213,10 +215,10 @@ def given_to(room, name, beside, rows, classes):
     return given | {option: rows[sources[option]] for option in beside}
 
 
-def called(room, name, beside, rows, classes):
+def called(package, name, beside, rows, classes):
     function, given = (
-        getattr(import_module(room), name),
-        given_to(room, name, beside, rows, classes),
+        getattr(import_module(package), name),
+        given_to(package, name, beside, rows, classes),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrantWarning)
@@ -228,9 +230,9 @@ def called(room, name, beside, rows, classes):
 
 
 @cache
-def plain_facts(room, name, beside, classes):
+def plain_facts(package, name, beside, classes):
     """What is said of the rows as they stand."""
-    return facts(called(room, name, beside, ROWS, classes))
+    return facts(called(package, name, beside, ROWS, classes))
 
 
 def facts(thing):
@@ -279,21 +281,21 @@ def same(first, second, path):
         np.testing.assert_array_equal(second, first, err_msg=path)
 
 
-@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
-def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
+@pytest.mark.parametrize(("package", "name", "beside", "classes"), list(functions()))
+def test_permuted_rows_give_the_same_answer(package, name, beside, classes):
     if (name, beside) in REFUSED:
         with pytest.raises(cal.errors.InferenceRefusedError, match=REFUSED[name, beside]):
-            called(room, name, beside, ROWS, classes)
+            called(package, name, beside, ROWS, classes)
         pytest.skip("it has no answer")
-    first = plain_facts(room, name, beside, classes)
-    same(first, facts(called(room, name, beside, permuted(1), classes)), name)
+    first = plain_facts(package, name, beside, classes)
+    same(first, facts(called(package, name, beside, permuted(1), classes)), name)
 
 
 def _of_every_kind():
     """Functions that are told the kind of the forecasts, by name."""
     found = {}
-    for room in ROOMS:
-        module = import_module(room)
+    for package in PACKAGES:
+        module = import_module(package)
         for name in module.__all__:
             thing = getattr(module, name)
             if takes_rows(name, thing) and "kind" in inspect.signature(thing).parameters:
@@ -386,22 +388,22 @@ def test_the_container_of_real_outcomes_changes_nothing(name, kind, beside):
 
 
 def estimators():
-    for room in ROOMS:
-        module = import_module(room)
+    for package in PACKAGES:
+        module = import_module(package)
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) and hasattr(thing, "fit") and name not in BASES:
                 for classes in (False, True):
                     if getattr(thing, "for_classes" if classes else "for_two", not classes):
                         kind = ".classes" if classes else ""
-                        yield pytest.param(room, name, classes, id=f"{room}.{name}{kind}")
+                        yield pytest.param(package, name, classes, id=f"{package}.{name}{kind}")
 
 
-@pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
-def test_permuted_rows_fit_the_same_map(room, name, classes):
+@pytest.mark.parametrize(("package", "name", "classes"), list(estimators()))
+def test_permuted_rows_fit_the_same_map(package, name, classes):
     fitted = []
     for rows in (ROWS, permuted(1), permuted(2)):
-        made = getattr(import_module(room), name)()
+        made = getattr(import_module(package), name)()
         table, label = (rows["P"], rows["label"]) if classes else (rows["p"], rows["y"])
         new = ROWS["P"] if classes else ROWS["p"]
         if name == "Multicalibrator":
@@ -442,12 +444,12 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions([()])))
-def test_the_container_changes_nothing(room, name, beside, classes):
-    first = plain_facts(room, name, beside, classes)
+@pytest.mark.parametrize(("package", "name", "beside", "classes"), list(functions([()])))
+def test_the_container_changes_nothing(package, name, beside, classes):
+    first = plain_facts(package, name, beside, classes)
     for container in CONTAINERS.values():
         held = {key: container(ROWS[key]) for key in ("y", "p", "q", "label", "weight")}
-        same(first, facts(called(room, name, beside, ROWS | held, classes)), name)
+        same(first, facts(called(package, name, beside, ROWS | held, classes)), name)
 
 
 @pytest.fixture(scope="module")
@@ -510,7 +512,7 @@ def test_an_audit_of_classes_with_everything_is_the_same(beside):
 
 
 def test_what_is_left_out_is_there():
-    public = {name for room in ROOMS for name in import_module(room).__all__}
+    public = {name for package in PACKAGES for name in import_module(package).__all__}
     assert set(NO_ROWS | ROW_BY_ROW) <= public
 
 
@@ -546,10 +548,10 @@ def refused_one_by_one(function, given):
                 function(**held)
 
 
-@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
-def test_rows_with_other_labels_are_refused(room, name, beside, classes):
-    given = given_to(room, name, beside, ROWS, classes)
-    refused_one_by_one(getattr(import_module(room), name), given)
+@pytest.mark.parametrize(("package", "name", "beside", "classes"), list(functions()))
+def test_rows_with_other_labels_are_refused(package, name, beside, classes):
+    given = given_to(package, name, beside, ROWS, classes)
+    refused_one_by_one(getattr(import_module(package), name), given)
 
 
 @pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
@@ -558,13 +560,13 @@ def test_real_outcomes_with_other_labels_are_refused(name, kind, beside):
     refused_one_by_one(OF_EVERY_KIND[name], given)
 
 
-@pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
-def test_estimators_refuse_rows_with_other_labels(room, name, classes):
+@pytest.mark.parametrize(("package", "name", "classes"), list(estimators()))
+def test_estimators_refuse_rows_with_other_labels(package, name, classes):
     given = {"X": ROWS["P" if classes else "p"], "y": ROWS["label" if classes else "y"]}
     given["sample_weight"] = ROWS["weight"]
     if name == "Multicalibrator":
         given["by"] = {"site": ROWS["site"], "age": ROWS["age"]}
-    refused_one_by_one(getattr(import_module(room), name)().fit, given)
+    refused_one_by_one(getattr(import_module(package), name)().fit, given)
 
 
 def _further():

@@ -81,7 +81,7 @@ def recalibrate_by_group(
         The label that counts as outcome 1.
     pairs : bool, default=False
         Whether groups of two columns may be patched as well.
-    calibrators : sequence of calibrators or their names, optional
+    methods : sequence of calibrators or their names, optional
         What to choose from for all rows; all by default.
     always : bool, default=False
         Take the one calibrator that `methods` names for all rows, whatever it gains.

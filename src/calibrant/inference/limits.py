@@ -44,7 +44,7 @@ _Moments = Callable[[float], tuple[float, float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class LimitLevels:
     """Nominal chances that limits are wrong, one for each side, and the confidence they give."""
 
     low: float
@@ -52,14 +52,14 @@ class Levels:
     confidence: float
 
     @classmethod
-    def of(cls, confidence: float, quantities: int = 2) -> Levels:
+    def of(cls, confidence: float, quantities: int = 2) -> LimitLevels:
         """Share the error of lower limits between the quantities that a verdict judges."""
         level = 1 - confidence
         return cls(level * LOWER_SHARES[quantities], level * UPPER_SHARE, confidence)
 
 
 def smooth_limits(
-    evidence: Evidence, levels: Levels, draws: int, rng: np.random.Generator
+    evidence: Evidence, levels: LimitLevels, draws: int, rng: np.random.Generator
 ) -> ConfidenceInterval:
     r"""Lower and upper limit of the smooth error of the population, each with a level of its own.
 
@@ -158,7 +158,7 @@ def _below(residual_mass: Floats, noise: Floats, value: float, level: float) -> 
 
 
 def _by_supremum(
-    evidence: Evidence, nodes: _Nodes, levels: Levels, draws: int, rng: np.random.Generator
+    evidence: Evidence, nodes: _Nodes, levels: LimitLevels, draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """How far the population's error may lie below and above, by the supremum of the noise."""
     confidence = 1 - 2 * min(levels.low, levels.high)
@@ -184,7 +184,7 @@ def _blocks(rows: int, columns: int) -> list[tuple[int, int]]:
     return found
 
 
-def gap_limits(evidence: Evidence, ranges: Ranges, levels: Levels) -> ConfidenceInterval:
+def gap_limits(evidence: Evidence, ranges: Ranges, levels: LimitLevels) -> ConfidenceInterval:
     r"""Lower and upper limit of the typical gap, each with a level of its own, without draws.
 
     With x the gaps times the roots of the ranges' shares, a true gap r is kept while
@@ -203,7 +203,9 @@ def gap_limits(evidence: Evidence, ranges: Ranges, levels: Levels) -> Confidence
     return _interval(evidence, GAP, ranges.value, ends, levels)
 
 
-def _in_worst_direction(evidence: Evidence, ranges: Ranges, levels: Levels) -> ConfidenceInterval:
+def _in_worst_direction(
+    evidence: Evidence, ranges: Ranges, levels: LimitLevels
+) -> ConfidenceInterval:
     (low, _), (high, _) = (
         gaps_of_each([evidence], 1 - 2 * level, [ranges])[0] for level in (levels.low, levels.high)
     )
@@ -211,7 +213,7 @@ def _in_worst_direction(evidence: Evidence, ranges: Ranges, levels: Levels) -> C
 
 
 def _interval(
-    evidence: Evidence, name: str, value: float, ends: tuple[float, float], levels: Levels
+    evidence: Evidence, name: str, value: float, ends: tuple[float, float], levels: LimitLevels
 ) -> ConfidenceInterval:
     low, high = min(ends[0], value), max(ends[1], value)
     wide, cautions = max(high - value, value - low), tuple(cautions_of(evidence))

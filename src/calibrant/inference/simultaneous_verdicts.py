@@ -16,7 +16,7 @@ from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import gaps_of_each
 from calibrant.inference.interval import LONE, ONE_CLUSTER, ConfidenceInterval, upper_quantile
-from calibrant.inference.limits import UPPER_SHARE, Levels
+from calibrant.inference.limits import UPPER_SHARE, LimitLevels
 from calibrant.inference.ratio import OE_TOLERANCE, Ratio, ratio_of_group
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
@@ -285,7 +285,7 @@ def judge_all(
     gap_tolerance = None
     if smooth:
         gap_tolerance = min(settings.gap_allowed(one, tolerance) for *_, one in named)
-        levels = Levels(level * SHARE_OF_GAP / len(named), level * UPPER_SHARE, single)
+        levels = LimitLevels(level * SHARE_OF_GAP / len(named), level * UPPER_SHARE, single)
         judged = _with_gaps(judged, [one for *_, one in named], gap_tolerance, levels)
         judged = [_with_ratio(group, tolerance) for group in judged]
     order = noise.strongest_first(values, [group.state for group in judged])
@@ -298,7 +298,7 @@ def judge_all(
 
 
 def _with_gaps(
-    groups: Sequence[Group], evidences: Sequence[Evidence], tolerance: float, levels: Levels
+    groups: Sequence[Group], evidences: Sequence[Evidence], tolerance: float, levels: LimitLevels
 ) -> list[Group]:
     """Judge groups by their typical gaps as well; a tolerance of 1 leaves the states alone."""
     judged = []

@@ -20,7 +20,7 @@ from calibrant.inference.error_units import ErrorUnit
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
 from calibrant.inference.interval import ConfidenceInterval, find_interval
-from calibrant.inference.limits import Levels, gap_limits, smooth_limits
+from calibrant.inference.limits import LimitLevels, gap_limits, smooth_limits
 from calibrant.inference.monte_carlo import CalibrationTest, run_test, with_slope_and_shape
 from calibrant.inference.ratio import (
     OE_TOLERANCE,
@@ -133,10 +133,7 @@ class Verdict:
         Of events it can only accuse: the smooth error is at least the bias, so that its upper limit
         bounds the ratio within its tolerance too.
         """
-        if self.ratio is None or self.ratio_tolerance is None:
-            return CALIBRATED
-        state = state_of_ratio(self.ratio, self.ratio_tolerance)
-        return CALIBRATED if self.kind.summed and state == UNDECIDED else state
+        return _ratio_state(self.ratio, self.ratio_tolerance, self.kind)
 
     @property
     def error_state(self) -> str:
@@ -426,6 +423,30 @@ def find_verdict(
     return found if unit == 1 else _in_units(found, unit)
 
 
+def state_of_sample(evidence: Evidence, settings: Settings) -> str:
+    """State of the default verdict, without what else a verdict says."""
+    unit = evidence.scale.unit
+    allowed = settings.allowed(evidence)
+    gap_allowed = settings.gap_allowed(evidence, allowed)
+    ratio = ratio_of_all(evidence, settings.confidence)
+    judged = _ratio_allowed(evidence, ratio, None, allowed)
+    levels = LimitLevels.of(settings.confidence, 2 if judged is None else 3)
+    error = smooth_limits(evidence, levels, settings.draws, settings.rng)
+    gap = gap_limits(evidence, Ranges.of(evidence), levels)
+    return worse_state(
+        state_of(error.low, error.high, allowed / unit),
+        state_of(gap.low, gap.high, gap_allowed / unit),
+        _ratio_state(ratio, judged, evidence.kind),
+    )
+
+
+def _ratio_state(ratio: Ratio | None, tolerance: float | None, kind: Kind) -> str:
+    if ratio is None or tolerance is None:
+        return CALIBRATED
+    state = state_of_ratio(ratio, tolerance)
+    return CALIBRATED if kind.summed and state == UNDECIDED else state
+
+
 def _ratio_allowed(
     evidence: Evidence, ratio: Ratio | None, tolerance: float | None, allowed: float
 ) -> float | None:
@@ -480,7 +501,7 @@ def error_and_gap(
     evidence: Evidence, settings: Settings, quantities: int
 ) -> tuple[ConfidenceInterval, Gap]:
     """Limits of the smooth error and of the typical gap."""
-    ranges, levels = Ranges.of(evidence), Levels.of(settings.confidence, quantities)
+    ranges, levels = Ranges.of(evidence), LimitLevels.of(settings.confidence, quantities)
     error = smooth_limits(evidence, levels, settings.draws, settings.rng)
     gap = gap_limits(evidence, ranges, levels)
     allowed = settings.gap_tolerance

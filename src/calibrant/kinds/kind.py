@@ -2,8 +2,9 @@
 
 A kind is known by its identification function V(z, y): a forecast z is right when V has mean zero
 (Osband 1985; Gneiting and Resin 2021). Residuals are minus V: positive where forecasts are too
-low, or intervals too narrow. To add a kind, write a subclass of `Continuous` in a file of its own
-and name it in `read_kind`; every verb then takes it.
+low, or intervals too narrow. To add a kind, write a subclass of `OfNumbers` or `OfShares` in a file
+of its own and name it in `reading.py`. Bets and fits that `OfNumbers` inherits are those of means
+and expectiles: override `bets` for another functional.
 """
 
 from __future__ import annotations
