@@ -223,7 +223,7 @@ def test_a_small_group_does_not_stretch_the_axis():
     y, p = sample()
     names = np.where(np.arange(600) < 4, "tiny", np.where(np.arange(600) % 2, "left", "right"))
     y = np.where(names == "tiny", 1, y)
-    display = plots.GroupsDisplay.of(y, np.where(names == "tiny", 0.01, p), {"by": names}, rng=0)
+    display = plots.GroupsDisplay.of(y, np.where(names == "tiny", 0.5, p), {"by": names}, rng=0)
     tiny = next(group for group in display.shown if group.name == "tiny")
     high = display.limits[1]
     assert tiny.observed == 1 > high

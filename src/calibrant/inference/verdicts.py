@@ -240,6 +240,9 @@ class Verdict:
             return f"{name} is {unit.text(interval.value)}, at least {least} {sure}"
         if state == CALIBRATED or not self.detected:
             return f"{name} is at most {unit.text(interval.high, rounded_up)} {sure}"
+        if interval.low <= 0:
+            most = unit.text(interval.high, rounded_up)
+            return f"{name} is {unit.text(interval.value)}, at most {most} {sure}"
         both = unit.between(interval.low, interval.high)
         sure = sure.replace("confidence;", "confidence for each limit;")
         return f"{name} is {unit.text(interval.value)}, {both} {sure}"
@@ -278,6 +281,22 @@ class Verdict:
         }
         allowed = f"{side[self.ratio_state]} {percent_text(self.ratio_tolerance)} of 1"
         return f"observed over expected is {ratio.texts[0]}, {_apart(ratio)}, {allowed}"
+
+    @property
+    def direction_of_ratio(self) -> str:
+        """Say by how much more or less was observed than forecast; nothing if not judged."""
+        ratio = self._judged_ratio
+        if ratio is None:
+            return ""
+        words, more = self.kind.words, ratio.value > 1
+        what = "outcomes" if not self.kind.summed else "events" if ratio.outcome else "outcomes 0"
+        low = more == (ratio.outcome == 1 or not self.kind.summed)
+        off, sure = percent_text(abs(ratio.value - 1)), percent_text(ratio.confidence)
+        return (
+            f"{words.forecasts} are {words.too_low if low else words.too_high}: {off} "
+            f"{'more' if more else 'fewer'} {what} than forecast (observed over expected "
+            f"{ratio.texts[0]}, {_apart(ratio)} with {sure} confidence)"
+        )
 
     @property
     def _judged_ratio(self) -> Ratio | None:

@@ -115,6 +115,8 @@ def conclusion(summary: Summary) -> str:
     others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
     if verdict.state != others:  # observed over expected alone decides
         sentence = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
+        if verdict.state == MISCALIBRATED:
+            sentence = f"Miscalibrated: {verdict.direction_of_ratio}."
         return f"{sentence} {verdict.outlook or _cure(summary)}"
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
