@@ -301,3 +301,49 @@ def test_section_1_4_an_omnipredictor_is_learned_from_features(seed):
     for gap in found.gaps:
         spread = rules[gap.comparator].std() * (2 if gap.loss == "squared" else 1)
         assert gap.gap <= spread * model.left_ + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_section_1_4_multicalibrated_forecasts_have_the_right_mean_in_other_populations(seed):
+    """Domain adaptation: weights that depend on the group leave the bias of the mean at zero."""
+    by, _, y = finite_population(seed)
+    flat = np.full(y.size, y.mean())
+    patches = groups.Multicalibrator(judge="fit", tolerance=1e-9, min_mass=0.001, cells=2**12)
+    p = patches.fit(flat, y, by).transform(flat, by)
+    error = float(groups.multicalibration_error(y, p, by, n_bins=None))
+    rng = np.random.default_rng(seed)
+    for bit in by.values():
+        for odds in rng.uniform(0.1, 3, (10, 2)):
+            weight = odds[bit]
+            bias = float((weight * (y - p)).sum() / weight.sum())
+            assert groups.transfer_bias(y, p, weight).value == pytest.approx(bias, abs=1e-12)
+            assert abs(bias) <= 2 * error * odds.max() / odds.min() + 1e-12
+    # Calibration alone is not enough: the base rate is off by what the group is off.
+    bit, everybody = by["first"], cal.expected_calibration_error(y, flat)
+    assert everybody == pytest.approx(0, abs=1e-12)
+    bias = groups.transfer_bias(y, flat, 1.0 * bit).value
+    assert bias == pytest.approx(y[bit == 1].mean() - y.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_section_1_4_multicalibration_makes_a_hardcore_measure(seed):
+    """Pseudorandomness and complexity: on a measure of density 2 E min(p, 1 - p) no test gains.
+
+    Where E[y | c, p] = p, an outcome 1 of mass min(p, 1 - p) is weighed against an outcome 0 of the
+    same mass, so that c and 2 y - 1 are uncorrelated there.
+    """
+    by, forecast, _ = finite_population(seed)
+    # Mean outcomes as exact copies: of 100 copies of a person, 100 p have outcome 1.
+    y = (np.tile(np.arange(100), forecast.size) < 100 * np.repeat(forecast, 100) - 1e-9).astype(int)
+    p = np.repeat(forecast, 100)
+    tests = {name: 2.0 * np.repeat(bit, 100) - 1 for name, bit in by.items()}
+    error = groups.multicalibration_error(
+        y, p, {name: np.repeat(bit, 100) for name, bit in by.items()}, n_bins=None
+    )
+    assert error == pytest.approx(0, abs=1e-12)
+    found = groups.hardcore_measure(y, p, tests)
+    assert found.density == pytest.approx(2 * np.minimum(p, 1 - p).mean())
+    assert max(abs(one) for one in found.correlations.values()) <= 1e-12
+    # A predictor that is only calibrated leaves a correlation that the group explains.
+    wrong = groups.hardcore_measure(y, np.full(y.size, y.mean()), {"y": 2.0 * y - 1})
+    assert wrong.correlations["y"] > 0.5

@@ -8,8 +8,10 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.tree import DecisionTreeRegressor
 
 import calibrant as cal
+from calibrant.weight_functions import Bounded, Dictionary, Intervals, LearnedFamily, Monotone
 from oracles import definitions as by_definition
 from oracles.strategies import (
     MAKERS,
@@ -78,6 +80,71 @@ def test_definition_3_1_errors_depend_on_the_joint_law_only(measure, sample, see
     assert measure(np.tile(y, 3), np.tile(p, 3)) == pytest.approx(value, abs=1e-12)
     weighted = measure(y, p, sample_weight=np.full(len(y), 0.25))
     assert weighted == pytest.approx(value, abs=1e-12)
+
+
+# Auditing
+
+FOUR_TESTS = [np.ones_like, lambda v: 2 * v - 1, np.sin, lambda v: np.where(v < 0.4, 1.0, -1.0)]
+
+
+def sums_of_intervals(gain):
+    """Sums over runs of neighbors."""
+    return [gain[i:j].sum() for i in range(gain.size) for j in range(i + 1, gain.size + 1)]
+
+
+def sums_of_steps(gain):
+    """Monotone tests are mixtures of steps from -1 to 1."""
+    return [gain[:i].sum() - gain[i:].sum() for i in range(gain.size + 1)]
+
+
+# Correlations E[w(v) z] that a learner of the class chooses from, for gains m z in the order of v.
+AUDITED = {
+    "bounded": (Bounded(), lambda gain, v: [np.abs(gain).sum()]),
+    "intervals": (Intervals(), lambda gain, v: sums_of_intervals(gain)),
+    "monotone": (Monotone(), lambda gain, v: sums_of_steps(gain)),
+    "four tests": (Dictionary(FOUR_TESTS), lambda gain, v: [gain @ w(v) for w in FOUR_TESTS]),
+}
+
+
+@pytest.mark.parametrize(("family", "correlations"), AUDITED.values(), ids=AUDITED)
+def test_section_3_1_auditing_is_agnostic_learning_of_the_family(family, correlations):
+    """Gopalan, Hu, Rothblum (2024): the best test of residuals is the best hypothesis for labels.
+
+    From labels z to forecasts: for v in [1/4, 3/4] let y be 1 with chance v + z / 4. Then
+    E[w(v)(y - v)] = E[w(v) z] / 4 for every w: the witness of the error is the best hypothesis.
+    From forecasts to labels: z with mean y - v. Every test keeps its value.
+    """
+    rng = np.random.default_rng(31)
+    for law in laws(generic, 20, most=8):
+        v, m = np.sort(0.25 + law.prediction / 2), law.mass
+        label = rng.uniform(-1, 1, v.size)
+        best = max(abs(one) for one in correlations(m * label, v))
+        joint = cal.Joint.from_samples(v + label / 4, v, sample_weight=m)
+        audit = cal.weighted_calibration_error(joint, family=family)
+        assert 4 * audit == pytest.approx(best, abs=1e-12)
+        learned = math.fsum(m * label * audit.witness(v))
+        assert learned == pytest.approx(best, abs=1e-12)
+        residual = joint.mass * joint.residual
+        best = max(abs(one) for one in correlations(residual, joint.prediction))
+        assert audit == pytest.approx(best, abs=1e-12)
+
+
+def test_section_3_1_an_auditor_decides_between_zero_and_alpha_from_samples():
+    """The estimator learns a test on one half of the rows and is judged on the other."""
+    size, alpha, level = 6000, 0.1, 0.05
+    found = {"calibrated": [], "off": []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        v = rng.integers(2, 9, size) / 10
+        for name, chance in (("calibrated", v), ("off", v + alpha * np.sign(v - 0.45))):
+            y = (rng.random(size) < chance).astype(float)
+            family = LearnedFamily(DecisionTreeRegressor(max_depth=1, random_state=0), draws=199)
+            error = cal.weighted_calibration_error(y, v, family=family)
+            found[name].append((float(error), error.witness.pvalue))
+    assert all(value >= alpha / 2 and pvalue <= level for value, pvalue in found["off"])
+    # Of 12 calibrated samples four or more are rejected at this level with chance 0.003.
+    assert sum(pvalue <= level for _, pvalue in found["calibrated"]) <= 3
+    assert max(abs(value) for value, _ in found["calibrated"]) < alpha / 2
 
 
 @universal

@@ -252,6 +252,31 @@ def test_lemma_4_7_payoff_is_phi_less_divergence(task, law):
     assert payoff == pytest.approx(float(m @ task.phi(r)) - lost, abs=1e-9)
 
 
+def induced_divergence(first: cal.Joint, second: cal.Joint, task) -> float:
+    """E D_phi(mu_1(v) || mu_2(v)) over the marginal that both laws share."""
+    mu, nu = first.outcome, second.outcome
+    apart = task.phi(mu) - task.phi(nu) - task.subgradient(nu) * (mu - nu)
+    return math.fsum(first.mass * apart)
+
+
+@universal
+@given(tasks(), joints(), st.integers(0, 2**32 - 1))
+def test_definition_4_8_divergence_of_joint_laws_with_one_marginal(task, law, seed):
+    """Not negative, zero for equal laws, and of J* and J^p the loss of the task (Theorem 4.9)."""
+    nature = joint_of(law)
+    other = np.random.default_rng(seed).random(len(nature))
+    second = cal.Joint.from_samples(other, nature.prediction, sample_weight=nature.mass)
+    assert np.array_equal(second.prediction, nature.prediction)
+    assert induced_divergence(nature, second, task) >= -1e-9
+    assert induced_divergence(nature, nature, task) == 0
+    model = nature.model_world()
+    assert model.outcome == pytest.approx(nature.prediction, abs=1e-15)
+    # Where actions tie, every subgradient has its best response: the first of them here.
+    assume(all(np.unique(task.payoffs @ [1 - v, v]).size == len(task.payoffs) for v in law[0]))
+    loss = cal.fixed_decision_loss(nature, task=task)
+    assert induced_divergence(nature, model, task) == pytest.approx(loss, abs=1e-9)
+
+
 def test_theorem_4_9_the_loss_is_a_bregman_divergence_of_joint_laws():
     """D(J* || J^p) of Phi(J) = E phi(mu_J): Phi(J*) - Phi(J^p) - slope of Phi from J^p towards J*.
 

@@ -127,6 +127,20 @@ def test_definition_6_3_the_base_rate_and_the_recalibration_are_in_K(law):
 
 @universal
 @given(joints())
+def test_definition_6_4_recalibration_keeps_the_level_sets_and_is_calibrated(law):
+    """E[y | p]: each level goes to its mean outcome, and to recalibrate again changes nothing."""
+    joint = joint_of(law)
+    recalibrated = joint.recalibrated()
+    for f in (np.ones_like, np.array, np.square, lambda v: np.cos(40 * v)):
+        stated = math.fsum(recalibrated.mass * f(recalibrated.prediction))
+        assert stated == pytest.approx(math.fsum(joint.mass * f(joint.outcome)), abs=1e-9)
+    assert cal.expected_calibration_error(recalibrated) == pytest.approx(0, abs=1e-12)
+    again = recalibrated.recalibrated()
+    assert again.prediction == pytest.approx(recalibrated.prediction, abs=1e-12)
+
+
+@universal
+@given(joints())
 def test_lemma_6_5_ece_is_the_distance_to_the_recalibration(law):
     joint = joint_of(law)
     distance = math.fsum(joint.mass * np.abs(joint.outcome - joint.prediction))
