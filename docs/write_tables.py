@@ -1,4 +1,4 @@
-"""Write the tables of pages that follow from the code: measures, and fields of the JSON."""
+"""Write the tables of pages that follow from the code: measures, JSON, statements of the survey."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ sys.path.insert(0, str(DOCS / "site"))
 from comments import with_tables  # noqa: E402
 from measure_tables import further_table, measure_index, measure_table  # noqa: E402
 from schema_table import schema_table  # noqa: E402
+from statement_table import statement_table  # noqa: E402
 
-PAGES = ("which_measure.md", "measures/index.md", "json.md")
+PAGES = ("which_measure.md", "measures/index.md", "json.md", "survey/statements.md")
 
 
 def tables() -> dict[str, str]:
@@ -22,6 +23,7 @@ def tables() -> dict[str, str]:
         "further_measures": further_table(),
         "measures_by_family": measure_index(),
         "schema": schema_table(),
+        "statements": statement_table(),
     }
 
 
