@@ -68,7 +68,7 @@ CLASS_MEASURES = (
         "multiclass.worst_decision_calibration_error",
         domain="classes",
         asks="How biased are the forecasts where actions are taken, in the worst of all tasks?",
-        flaw="not continuous; exact for two and three classes only, a bracket beyond",
+        flaw="not continuous; exact for two classes, or three and two actions; a bracket beyond",
         source="Zhao, Kim, Sahoo, Ma, Ermon (2021), NeurIPS",
         decisions="as the error of one task, for every task with as few actions",
         cost="levels squared for three classes; a search beyond",

@@ -237,7 +237,7 @@ MEASURES_OF_A_JOINT = (
     Measure(
         "upper_distance_to_calibration",
         asks="How far must a function of the predictions move them to make them calibrated?",
-        flaw="not continuous; exact for few levels only, a bracket beyond; noise for single rows",
+        flaw="not continuous; exact for up to 18 levels, a bracket beyond; noise for single rows",
         source="survey, section 6, Theorem 6.6",
         faithful=True,
         symmetric=True,
