@@ -304,3 +304,17 @@ def test_table_1_the_nature_of_signs_is_harder_than_coins_and_within_the_upper_b
     assert signs - coins >= 4 * math.hypot(spread, other)
     assert on.least_error(EXPECTED, rounds) <= coins
     assert signs <= on.FosterForecaster(rounds).bound(rounds)
+
+
+def test_table_1_better_than_two_thirds_is_played_with_the_chances_only():
+    """DDF+25 need no chances, and lengths out of reach: here the old rate holds, and no more."""
+    rounds, rng = 2048, np.random.default_rng(55)
+    chances = rng.random(rounds)
+    outcomes = (rng.random(rounds) < chances).astype(int)
+    forecaster = on.ConditionalMeanForecaster(lambda past: chances[len(past)], rounds)
+    assert not hasattr(forecaster, "bound")  # it promises nothing
+    game = on.simulate(forecaster, on.Replay(outcomes), rounds)
+    assert game.errors([EXPECTED])[EXPECTED] < rounds ** (2 / 3)
+    # A forecast that is the chance itself repeats no value, and its ECE is of order T.
+    honest = rounds * float(cal.expected_calibration_error(outcomes, chances))
+    assert honest > rounds / 4
