@@ -15,7 +15,7 @@ import numpy as np
 import calibrant.online as on
 from pages import Line, add_write, leave, show
 
-SMOOTH, EXPECTED = "smooth_calibration_error", "expected_calibration_error"
+SMOOTH, EXPECTED = "smooth_calibration_error", "exact_calibration_error"
 
 
 PAGE = "ONLINE"

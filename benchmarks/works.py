@@ -323,7 +323,7 @@ WORKS = (
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
     Work("smECE, certified", 0.09, cal.kernel_smoothed_calibration_error, check_smoothed),
-    Work("expected error, exact", 0.35, quietly(cal.expected_calibration_error), check_ece),
+    Work("expected error, exact", 0.35, quietly(cal.exact_calibration_error), check_ece),
     Work("Laplace kernel error, exact", 0.35, cal.kernel_calibration_error, check_kernel),
     Work("averaged two-bin error, exact", 0.35, cal.averaged_two_bin_error, check_two_bins),
     Work("averaged two-bin error, 2^16 cells", 0.1, two_bins_in_cells, check_two_bin_cells),

@@ -497,11 +497,11 @@ kept_site.json recalibrate | classes | --calibrator kept_classes.json ; --sql - 
 --risk 5% --full audit | binary | --tolerance 5% --gap-tolerance 1 --oe-tolerance 10% ; --calibrator
 kept.json --full check | * | ; --json - ; --markdown - ; --by site --json out.json --markdown out.md
 ; --quiet check | * | --weight weight ; --cluster cluster ; --tolerance 5% --oe-tolerance 50% check
-| binary | --measure expected_calibration_error --measure binned_calibration_error=0.5 check |
+| binary | --measure exact_calibration_error --measure binned_calibration_error=0.5 check |
 binary | --baseline second.csv --key key --json - ; --baseline second.csv check | binary |
 --baseline second.csv --key key --only-difference --max-worse 0.1 compare | two | ; --json - ;
 --quiet ; --max-worse 0.01 ; --weight weight ; --cluster cluster compare | two | --measure brier
---measure log ; --measure expected_calibration_error --json out.json compare | joined | ;
+--measure log ; --measure exact_calibration_error --json out.json compare | joined | ;
 --max-worse 0.5 --json - compare | log | ; --models small,large --json - compare | mean |
 --prediction z,second compare | assumed mean | --prediction z,second recalibrate | * | ; --json - ;
 --calibrator - ; --sql - ; --python - ; --weight weight ; --cluster cluster recalibrate | * | --out

@@ -24,7 +24,7 @@ FAMILIES = {
     "Bins, levels and ranges": (
         "How far are mean forecasts from observed rates, group of forecasts by group?",
         (
-            "cutoff_calibration_error", "binned_calibration_error", "expected_calibration_error",
+            "cutoff_calibration_error", "binned_calibration_error", "exact_calibration_error",
             "interval_calibration_error", "surrogate_interval_calibration_error",
         ),
     ),

@@ -20,7 +20,7 @@ from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
 from calibrant.measures.cutoff import cutoff_calibration_error
-from calibrant.measures.expected import mean_distance, norm_witness
+from calibrant.measures.exact import mean_distance, norm_witness
 from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.measurement import Measurement

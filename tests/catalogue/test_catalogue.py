@@ -220,6 +220,6 @@ def test_an_interval_is_offered_where_the_catalogue_says_so(measure):
 def test_an_interval_for_some_cases_is_refused_in_others():
     spread = np.random.default_rng(2).random(400)
     with pytest.raises(cal.errors.InferenceRefusedError):
-        cal.confidence_interval(OUTCOME, spread, measure=cal.expected_calibration_error, draws=39)
+        cal.confidence_interval(OUTCOME, spread, measure=cal.exact_calibration_error, draws=39)
     with pytest.raises(cal.errors.InferenceRefusedError):
         cal.confidence_interval(OUTCOME, FORECAST, measure=cal.calibration_decision_loss, draws=39)

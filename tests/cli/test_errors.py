@@ -74,10 +74,10 @@ CASES = [
     (["audit", "nosuch.csv"], "nosuch.csv: no such file."),
     (["apply", "nosuch.json", "rows.csv", "--out", "new.csv"], "nosuch.json: no such file."),
     (
-        ["check", "rows.csv", "--measure", "ece"],
+        ["check", "rows.csv", "--measure", "smece"],
         (
-            "--measure must be in the catalogue, got 'ece'. "
-            "Hint: did you mean binned_calibration_error (ECE)."
+            "--measure must be in the catalogue, got 'smece'. "
+            "Hint: did you mean kernel_smoothed_calibration_error (SMECE)."
         ),
     ),
     (

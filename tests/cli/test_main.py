@@ -167,7 +167,7 @@ def test_play_shows_every_error_and_the_promise(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "FosterForecaster(horizon=500, grid=None) against DeterministicBreaker()" in done.stdout
-    assert "promise for the expected calibration error" in done.stdout
+    assert "promise for the exact calibration error" in done.stdout
     for measure in JOINT_MEASURES.values():
         assert measure.title in done.stdout
     assert run("online", "foster", "breaker", "--rounds", "500").stdout == done.stdout

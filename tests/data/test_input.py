@@ -159,8 +159,8 @@ def test_one_array_alone_is_refused():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda j: cal.expected_calibration_error(j, order=0.5),
-        lambda j: cal.expected_calibration_error(j, order=np.nan),
+        lambda j: cal.exact_calibration_error(j, order=0.5),
+        lambda j: cal.exact_calibration_error(j, order=np.nan),
         lambda j: cal.binned_calibration_error(j, order=0),
         lambda j: cal.binned_calibration_error(j, n_bins=0),
         lambda j: cal.binned_calibration_error(j, n_bins=2.5),
@@ -380,15 +380,15 @@ MEANS = [0.1, 0.7, 0.0, 0.4, 0.3, 0.8]
 def test_certain_forecasts_of_mean_outcomes_are_measured_with_a_warning():
     certain = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
     with pytest.warns(CalibrantWarning, match="are the two arguments swapped"):
-        error = cal.expected_calibration_error(MEANS, certain)
+        error = cal.exact_calibration_error(MEANS, certain)
     assert error == pytest.approx(2.3 / 6)
     table = pl.DataFrame({"y": MEANS, "p": certain})
     with pytest.warns(CalibrantWarning, match="are the two columns swapped"):
         joint = cal.Joint.from_frame(table, prediction="p", outcome="y")
-    assert cal.expected_calibration_error(joint) == pytest.approx(2.3 / 6)
+    assert cal.exact_calibration_error(joint) == pytest.approx(2.3 / 6)
     for labels in (certain.astype(int), certain == 1):
         with pytest.raises(InvalidForecastsError, match="swapped"):
-            cal.expected_calibration_error(MEANS, labels)
+            cal.exact_calibration_error(MEANS, labels)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_a_decomposition_reads_as_a_sum():
     assert str(parts).startswith("task score 0.")
     assert "pooling isotonic" in str(parts)
     levels = cal.score_decomposition(JOINT, pooling="levels")
-    error = cal.expected_calibration_error(JOINT, order=2)
+    error = cal.exact_calibration_error(JOINT, order=2)
     assert levels.miscalibration == pytest.approx(error**2)
 
 

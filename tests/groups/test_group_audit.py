@@ -192,7 +192,7 @@ def test_what_cannot_be_judged_is_refused():
     with pytest.raises(InferenceRefusedError, match="mean outcomes"):
         audit_groups(p, p, by)
     with pytest.raises(InferenceRefusedError, match="no valid confidence interval"):
-        audit_groups(y, p, by, measure="expected_calibration_error")
+        audit_groups(y, p, by, measure="exact_calibration_error")
     with pytest.raises(InvalidForecastsError, match="'nowhere'"):
         audit_groups(pd.DataFrame({"prediction": p, "outcome": y}), by=["nowhere"])
     with pytest.raises(InvalidForecastsError, match="must name at least one column"):

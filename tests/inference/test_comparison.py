@@ -85,7 +85,7 @@ def test_equivalence_needs_a_margin():
 def test_a_measure_without_interval_is_refused():
     y, p = sample(50)
     with pytest.raises(cal.errors.InferenceRefusedError, match="no valid confidence interval"):
-        cal.compare(y, p, p, measure="expected_calibration_error")
+        cal.compare(y, p, p, measure="exact_calibration_error")
 
 
 def test_order_of_rows_does_not_matter_and_zero_weights_remove():

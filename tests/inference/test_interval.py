@@ -21,7 +21,7 @@ WITHOUT = [
     name
     for name, measure in JOINT_MEASURES.items()
     if not measure.interval
-    and name not in {"lower_distance_to_calibration", "expected_calibration_error"}
+    and name not in {"lower_distance_to_calibration", "exact_calibration_error"}
 ]
 
 

@@ -74,7 +74,7 @@ def test_expected_and_debiased_binned_errors(order):
     rng = np.random.default_rng(1)
     p = rng.integers(1, 20, 2000) / 20
     y = rng.random(2000) < p**1.5
-    expected = partial(cal.expected_calibration_error, order=order)
+    expected = partial(cal.exact_calibration_error, order=order)
     binned = partial(cal.binned_calibration_error, order=order, debias=True)
     for measure in (expected, binned):
         found = cal.confidence_interval(y, p, measure=measure, rng=0)
@@ -98,7 +98,7 @@ def test_what_has_no_such_interval():
     y = rng.random(300) < p
     refused = cal.errors.InferenceRefusedError
     with pytest.raises(refused, match="forecasts that repeat, got 100% of the weight"):
-        cal.confidence_interval(y, p, measure="expected_calibration_error")
+        cal.confidence_interval(y, p, measure="exact_calibration_error")
     with pytest.raises(refused, match="no valid confidence interval"):
         cal.confidence_interval(y, p, measure="calibration_decision_loss")
     with pytest.raises(refused, match="no valid confidence interval"):

@@ -15,7 +15,7 @@ from calibrant.catalogue import JOINT_MEASURES
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.draws import draw_positives
-from calibrant.measures.expected import expected_floor
+from calibrant.measures.exact import exact_floor
 
 SMOOTH = "smooth_calibration_error"
 
@@ -238,11 +238,11 @@ def test_the_floor_of_the_expected_error_is_the_mean_over_all_outcomes(equal):
         if chance > 0:
             terms.append(chance * _expected_error(y, p, weight))
     joint = cal.Joint.from_samples(y, p, sample_weight=weight)
-    floor = cal.inference.noise_floors(joint, ["expected_calibration_error"], 4999, 0)
-    assert expected_floor(joint, order=2) is None
-    assert (expected_floor(joint) is None) == (not equal)
+    floor = cal.inference.noise_floors(joint, ["exact_calibration_error"], 4999, 0)
+    assert exact_floor(joint, order=2) is None
+    assert (exact_floor(joint) is None) == (not equal)
     exact = pytest.approx(math.fsum(terms), rel=1e-12 if equal else 0.03)
-    assert floor == {"expected_calibration_error": exact}
+    assert floor == {"exact_calibration_error": exact}
 
 
 @pytest.mark.parametrize("count", [2, 25, 999, 1001, 3000])
@@ -252,14 +252,14 @@ def test_coins_deviate_as_de_moivre_says_to_the_last_digits(count, chance):
     heads = int(count * p) + 1
     exact = 2 * heads * math.comb(count, heads) * p**heads * (1 - p) ** (count - heads + 1)
     joint = cal.Joint.from_counts([chance], [count], [0])
-    assert expected_floor(joint) == pytest.approx(float(exact / count), rel=1e-11, abs=0)
+    assert exact_floor(joint) == pytest.approx(float(exact / count), rel=1e-11, abs=0)
 
 
 def test_very_many_coins_deviate_as_normal_numbers():
     for count in (10**9, 10**15):
         joint = cal.Joint.from_counts([0.2], [count], [0])
         normal = math.sqrt(2 * 0.16 / math.pi / count)
-        assert expected_floor(joint) == pytest.approx(normal, rel=1 / count + 1e-12)
+        assert exact_floor(joint) == pytest.approx(normal, rel=1 / count + 1e-12)
 
 
 def _expected_error(y, p, weight):

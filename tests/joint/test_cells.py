@@ -65,7 +65,7 @@ TASK = cal.DecisionTask.umbrella()
 WITH_OPTIONS = [
     *((measure.function, {}) for measure in JOINT_MEASURES.values() if not measure.requires),
     *((cal.cutoff_calibration_error, {"sets": sets}) for sets in SETS),
-    *((cal.expected_calibration_error, {"order": order}) for order in (2, np.inf)),
+    *((cal.exact_calibration_error, {"order": order}) for order in (2, np.inf)),
     *(
         (cal.binned_calibration_error, options)
         for options in (
@@ -235,6 +235,6 @@ def test_bounds_of_fine_cells_are_narrow_where_they_are_certified():
 
 def test_predictions_too_close_for_the_mean_distance_are_rounded_all_the_same():
     joint = cal.Joint.from_samples([1, 0], [0.0, 1e-185])
-    low, high = cal.expected_calibration_error(joint.rounded(2)).bounds
+    low, high = cal.exact_calibration_error(joint.rounded(2)).bounds
     assert joint.rounded(2).rounding == 0
-    assert low <= cal.expected_calibration_error(joint) <= high
+    assert low <= cal.exact_calibration_error(joint) <= high

@@ -52,14 +52,14 @@ def test_section_3_the_advantage_of_a_test_is_a_weighted_residual(name, law):
 def test_lemma_2_3_the_expected_error_is_the_total_variation_of_the_two_worlds(law):
     joint = joint_of(law)
     apart = np.abs(joint.point_masses() - joint.model_world().point_masses()).sum() / 2
-    assert cal.expected_calibration_error(joint) == pytest.approx(apart, abs=1e-12)
+    assert cal.exact_calibration_error(joint) == pytest.approx(apart, abs=1e-12)
 
 
 @universal
 @given(joints())
 def test_lemma_1_2_the_model_world_is_calibrated_and_is_its_own_model_world(law):
     world = joint_of(law).model_world()
-    assert cal.expected_calibration_error(world) == pytest.approx(0, abs=1e-15)
+    assert cal.exact_calibration_error(world) == pytest.approx(0, abs=1e-15)
     assert np.allclose(world.outcome, world.prediction, atol=1e-15)
     assert world.base_rate == pytest.approx(world.mean_prediction, abs=1e-12)
     assert np.allclose(world.model_world().positives, world.positives, atol=1e-12)

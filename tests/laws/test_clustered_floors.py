@@ -13,7 +13,7 @@ from calibrant.inference.settings import Settings
 
 MEASURES = (
     "binned_calibration_error",
-    "expected_calibration_error",
+    "exact_calibration_error",
     "cutoff_calibration_error",
     "kernel_smoothed_calibration_error",
 )

@@ -84,14 +84,14 @@ def test_few_distinct_values_fall_on_edges_exactly():
     """Ten confidences that are multiples of a tenth: one bin each, whatever the closure."""
     p = np.repeat(np.arange(1, 11) / 10, 50)
     y = np.arange(p.size) % 3 == 0
-    by_value = float(cal.expected_calibration_error(y, p))
+    by_value = float(cal.exact_calibration_error(y, p))
     assert cal.binned_calibration_error(y, p, n_bins=10, closed="right") == pytest.approx(by_value)
     assert cal.binned_calibration_error(y, p, n_bins=20) == pytest.approx(by_value)
 
 
 def test_exact_error_warns_when_most_levels_hold_one_row():
     with pytest.warns(cal.errors.CalibrantWarning, match="occur once"):
-        cal.expected_calibration_error([0, 1, 1], [0.1, 0.2, 0.3])
+        cal.exact_calibration_error([0, 1, 1], [0.1, 0.2, 0.3])
 
 
 def gaps(y, p, count):

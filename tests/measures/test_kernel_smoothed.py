@@ -78,7 +78,7 @@ def test_residuals_of_one_sign_give_the_expected_error():
     """Smoothing moves residuals but cancels none."""
     v, r = np.array([0.1, 0.4, 0.8]), np.array([0.2, 0.5, 0.95])
     joint = cal.Joint.from_samples(r, v)
-    expected = float(cal.expected_calibration_error(joint))
+    expected = float(cal.exact_calibration_error(joint))
     assert cal.kernel_smoothed_calibration_error(joint) == pytest.approx(expected, abs=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_value_lies_between_the_mean_bias_and_the_expected_error(law):
     value = cal.kernel_smoothed_calibration_error(joint)
     low, high = value.bounds
     assert high >= abs(joint.base_rate - joint.mean_prediction) - 1e-12
-    assert low <= cal.expected_calibration_error(joint) + 1e-12
+    assert low <= cal.exact_calibration_error(joint) + 1e-12
 
 
 def test_the_curve_is_the_value_and_the_frequency():
@@ -156,7 +156,7 @@ def test_residuals_too_far_apart_to_cancel(rows):
     """A wrong 0 and a wrong 1 among right ones: smoothing cancels nothing, the value is ECE."""
     joint = cal.Joint.from_counts([0.0, 1.0], [rows, 1], [1, 0])
     error = cal.kernel_smoothed_calibration_error(joint)
-    assert error == pytest.approx(cal.expected_calibration_error(joint), abs=1e-6)
+    assert error == pytest.approx(cal.exact_calibration_error(joint), abs=1e-6)
     assert error.bounds[0] <= 2 / (rows + 1) + 1e-12
     assert error.bounds[1] >= 2 / (rows + 1) - 1e-12
 

@@ -24,7 +24,7 @@ CUTOFFS = {
     "thresholds": by_definition.cutoff_over_thresholds,
 }
 EXACT = {
-    "expected": cal.expected_calibration_error,
+    "expected": cal.exact_calibration_error,
     "smooth": cal.smooth_calibration_error,
     "earth mover": cal.earth_mover_distance,
     "cutoff": cal.cutoff_calibration_error,
@@ -145,10 +145,10 @@ def test_continuous_measures_move_by_no_more_than_rounding_allows(maker):
 
 @every_order
 @every_maker
-def test_expected_calibration_error(maker, order):
+def test_exact_calibration_error(maker, order):
     for law in laws(maker, 300):
-        measured = cal.expected_calibration_error(joint_of(law), order=order)
-        assert measured == close(by_definition.expected_calibration_error(*law, order))
+        measured = cal.exact_calibration_error(joint_of(law), order=order)
+        assert measured == close(by_definition.exact_calibration_error(*law, order))
 
 
 @every_lipschitz
@@ -219,7 +219,7 @@ def test_witness_of_expected_error_is_optimal_in_the_dual_norm(maker, order):
     """Order q is the largest advantage over weight functions of norm one for 1/q + 1/q' = 1."""
     for law in laws(maker, 150):
         joint = joint_of(law)
-        measured = cal.expected_calibration_error(joint, order=order)
+        measured = cal.exact_calibration_error(joint, order=order)
         assert measured.witness.advantage(joint) == pytest.approx(measured, abs=1e-12)
         size = np.abs(measured.witness(joint.prediction))
         if order == 1:

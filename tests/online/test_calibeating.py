@@ -182,7 +182,7 @@ def test_a_calibeater_keeps_both_promises_at_once(nature, horizon):
         best = (np.bincount(cell, y) / np.bincount(cell))[cell]
         regrets.append(float(np.sum((predictions - y) ** 2 - (best - y) ** 2)))
         losses.append(1000 * float(cal.calibration_decision_loss(y, predictions)))
-        square = float(cal.expected_calibration_error(y, predictions, order=2)) ** 2
+        square = float(cal.exact_calibration_error(y, predictions, order=2)) ** 2
         assert 1000 * square <= losses[-1] + 1e-9
     assert np.mean(regrets) <= beater.regret_bound
     assert np.mean(losses) <= beater.calibration_bound <= 1000

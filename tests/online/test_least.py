@@ -14,7 +14,7 @@ from calibrant.online.least import mean_deviation
 from oracles.players import FORECASTERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
-MEASURES = ("u_calibration_error", "calibration_decision_loss", "expected_calibration_error")
+MEASURES = ("u_calibration_error", "calibration_decision_loss", "exact_calibration_error")
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.1, 0.5, 0.73, 1.0])
@@ -29,11 +29,11 @@ def test_mean_deviation_by_enumeration(rounds, chance):
 
 def test_golden_values_and_the_root_law():
     assert on.least_error("u_calibration_error", 1024) == pytest.approx(12.7624, abs=1e-3)
-    assert on.least_error("expected_calibration_error", 1024) == pytest.approx(6.3812, abs=1e-3)
+    assert on.least_error("exact_calibration_error", 1024) == pytest.approx(6.3812, abs=1e-3)
     ratio = on.least_error("calibration_decision_loss", 10**8) / math.sqrt(10**8 / (2 * math.pi))
     assert ratio == pytest.approx(1, abs=1e-6)
     assert on.Bernoulli(0.5).least(1024, "smooth_calibration_error") is None
-    assert on.Markov().least(1024, "expected_calibration_error") is None
+    assert on.Markov().least(1024, "exact_calibration_error") is None
 
 
 @pytest.mark.parametrize("chance", [0.2, 0.5, 0.9])
@@ -85,7 +85,7 @@ def test_who_knows_the_chance_expects_little_more_than_the_bound(chance):
 def test_rates_print_the_bound_where_it_applies():
     found = on.rates(["foster"], ["coins", "breaker"], horizons=[64, 128, 256], repeats=4, rng=0)
     tossing, breaker = found.rows
-    assert tossing.least == on.least_error("expected_calibration_error", 256)
+    assert tossing.least == on.least_error("exact_calibration_error", 256)
     assert breaker.least is None
     assert tossing.errors[-1].mean() >= tossing.least
     assert f"{tossing.least:.1f}" in str(found)

@@ -225,7 +225,7 @@ def test_classes():
 
 def test_canonical_error_of_two_classes_counts_both_outcomes():
     game = on.simulate(on.FosterForecaster(200), on.Bernoulli(0.3), 200, rng=0)
-    expected = game.errors(["expected_calibration_error"])["expected_calibration_error"]
+    expected = game.errors(["exact_calibration_error"])["exact_calibration_error"]
     assert game.canonical_error() == pytest.approx(2 * expected)
 
 
@@ -270,8 +270,8 @@ def test_a_game_is_drawn():
     display = game.plot(points=5)
     axes = display.ax_
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert "expected calibration error" in labels
-    assert "promise: expected calibration error, in expectation" in labels
+    assert "exact calibration error" in labels
+    assert "promise: exact calibration error, in expectation" in labels
     assert "after 300 rounds" in display.sentence
     assert display.to_svg().startswith("<svg")
     assert set(display.frame()) > {"rounds", "bound", "calibration_decision_loss"}

@@ -85,7 +85,7 @@ def test_rates_take_a_forecaster_of_ones_own():
         ["coins"],
         horizons=[64, 128, 256],
         repeats=2,
-        measure="expected_calibration_error",
+        measure="exact_calibration_error",
         rng=0,
     )
     assert found.rows[0].proven is None

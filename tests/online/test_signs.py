@@ -121,7 +121,7 @@ def test_what_is_no_game_is_refused(call, words):
 
 
 def expected_error(game: on.Game) -> float:
-    return game.errors(["expected_calibration_error"])["expected_calibration_error"]
+    return game.errors(["exact_calibration_error"])["exact_calibration_error"]
 
 
 @pytest.mark.parametrize("reuse", [False, True])
@@ -184,7 +184,7 @@ def test_with_the_chances_known_the_error_stays_within_the_old_rate(name):
     game = on.simulate(forecaster, on.Replay(outcomes), rounds)
     assert expected_error(game) < rounds ** (2 / 3)
     known = cal.Joint.from_samples(chances, game.predictions)
-    assert rounds * cal.expected_calibration_error(known) < rounds ** (2 / 3)
+    assert rounds * cal.exact_calibration_error(known) < rounds ** (2 / 3)
     assert np.abs(game.predictions - chances).mean() < 0.1
 
 

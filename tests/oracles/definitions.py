@@ -60,7 +60,7 @@ def two_worlds(v, m, r):
     return point_masses(v, m, r), point_masses(v, m, v)
 
 
-def expected_calibration_error(v, m, r, order: float = 1) -> float:
+def exact_calibration_error(v, m, r, order: float = 1) -> float:
     """Definition 2.1 and the ECE_q after it."""
     gaps = np.abs(r - v)
     if math.isinf(order):

@@ -18,8 +18,8 @@ MEASURES = {
     "lower distance": cal.lower_distance_to_calibration,
     "debiased binned error of order 1": partial(cal.binned_calibration_error, debias=True),
     "debiased binned error of order 2": partial(cal.binned_calibration_error, order=2, debias=True),
-    "expected error of order 1": cal.expected_calibration_error,
-    "expected error of order 2": partial(cal.expected_calibration_error, order=2),
+    "expected error of order 1": cal.exact_calibration_error,
+    "expected error of order 2": partial(cal.exact_calibration_error, order=2),
 }
 # Mean outcomes of a large sample: what the population has, without noise to take off.
 POPULATION = {

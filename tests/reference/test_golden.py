@@ -16,9 +16,11 @@ import calibrant as cal
 from reference.golden import LAWS, golden_joint
 
 MEASURES = {
-    "ECE": cal.expected_calibration_error,
-    "ECE_2": lambda joint: cal.expected_calibration_error(joint, order=2),
-    "ECE_inf": lambda joint: cal.expected_calibration_error(joint, order=math.inf),
+    "ECE": cal.exact_calibration_error,
+    "ECE_2": lambda joint: cal.exact_calibration_error(joint, order=2),
+    "ECE_inf": lambda joint: cal.exact_calibration_error(joint, order=math.inf),
+    "ECE of 15 bins": cal.expected_calibration_error,
+    "ECE without bins": lambda joint: cal.expected_calibration_error(joint, bins=None),
     "smCE": cal.smooth_calibration_error,
     "EMD": cal.earth_mover_distance,
     "thresholds": lambda joint: cal.cutoff_calibration_error(joint, sets="thresholds"),
@@ -40,6 +42,8 @@ GOLDEN = {
         math.sqrt(0.85 / 3),
     ],
     "ECE_inf": [0.3, 0.4, 0.2, 0.125, 0.1, 0.96, 0.2, 0.9],
+    "ECE of 15 bins": [0.3, 0.4, 0.1, 0.125, 0.1, 0.0004, 0.2, 11 / 30],  # one bin holds all of D6
+    "ECE without bins": [0.3, 0.4, 0.1, 0.125, 0.1, 0.0388, 0.2, 11 / 30],
     "smCE": [0.3, 0.04, 0.035, 0.015625, 0.1, 0.000784, 0.02, 0.28],
     "EMD": [0.3, 0.08, 0.07, 0.03125, 0.1, 0.001168, 0.04, 49 / 150],
     "thresholds": [0.3, 0.2, 0.05, 0.0625, 0.1, 0.0196, 0.05, 0.3],

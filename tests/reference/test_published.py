@@ -36,11 +36,11 @@ def test_plug_in_bias_of_expected_error():
     prediction = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     count = np.array([400, 900, 1600, 900, 400])
     joint = cal.Joint.from_counts(prediction, count, np.round(prediction * count).astype(int))
-    assert cal.expected_calibration_error(joint) == pytest.approx(0.0, abs=1e-12)
+    assert cal.exact_calibration_error(joint) == pytest.approx(0.0, abs=1e-12)
     deviation = np.sqrt(2 * prediction * (1 - prediction) / (math.pi * count))
     bias = math.fsum(count / count.sum() * deviation)
     rng = np.random.default_rng(1)
-    errors = [cal.expected_calibration_error(joint.simulated(rng)) for _ in range(1000)]
+    errors = [cal.exact_calibration_error(joint.simulated(rng)) for _ in range(1000)]
     standard_error = np.std(errors) / math.sqrt(len(errors))
     assert np.mean(errors) == pytest.approx(bias, abs=4 * standard_error + 0.005 * bias)
 

@@ -52,7 +52,7 @@ def test_every_measure_stands_beside_what_a_perfect_forecaster_gets():
     audit = cal.audit(y, p.round(3))
     floors = audit.summary.measured.floors
     assert floors.keys() == audit.measures.keys()
-    ratio = audit.measures["expected_calibration_error"] / floors["expected_calibration_error"]
+    ratio = audit.measures["exact_calibration_error"] / floors["exact_calibration_error"]
     assert ratio == pytest.approx(1, abs=0.1)
     assert floors["smooth_calibration_error"] == audit.verdict.noise_floor
 

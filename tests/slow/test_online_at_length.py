@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 RUNS = {1000: 24, 10_000: 6, 100_000: 2}
-EXPECTED = "expected_calibration_error"
+EXPECTED = "exact_calibration_error"
 EXPECTED_ONES = [name for name in PROMISING if name not in SURE]
 
 each_nature = pytest.mark.parametrize("nature", NATURES)

@@ -22,9 +22,9 @@ from oracles.strategies import joint_of, joints, rows, universal, weighted_rows
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
 MEASURES = {
-    "ECE": cal.expected_calibration_error,
-    "ECE_2": lambda joint: cal.expected_calibration_error(joint, order=2),
-    "ECE_inf": lambda joint: cal.expected_calibration_error(joint, order=math.inf),
+    "ECE": cal.exact_calibration_error,
+    "ECE_2": lambda joint: cal.exact_calibration_error(joint, order=2),
+    "ECE_inf": lambda joint: cal.exact_calibration_error(joint, order=math.inf),
     "smCE": cal.smooth_calibration_error,
     "EMD": cal.earth_mover_distance,
     "intervals": cal.cutoff_calibration_error,
@@ -51,7 +51,7 @@ def log_loss(joint: cal.Joint) -> float:
 def test_section_1_1_squared_loss_is_bias_plus_variance(law):
     """E(y-p)^2 = E(p-p*)^2 + E(y-p*)^2: each level an individual, p* its mean outcome."""
     joint = joint_of(law)
-    bias = cal.expected_calibration_error(joint, order=2) ** 2
+    bias = cal.exact_calibration_error(joint, order=2) ** 2
     variance = squared_loss(joint.recalibrated())
     assert squared_loss(joint) == pytest.approx(bias + variance, abs=1e-12)
 
@@ -103,7 +103,7 @@ def test_section_1_2_broken_promise_is_within_the_calibration_error(law):
     rule = forecast.prediction >= 0.1
     promised = by_definition.umbrella_loss(rule, forecast.prediction, forecast.mass)
     suffered = by_definition.umbrella_loss(rule, forecast.outcome, forecast.mass)
-    error = cal.expected_calibration_error(forecast)
+    error = cal.exact_calibration_error(forecast)
     assert abs(suffered - promised) <= 0.9 * error + 1e-12
 
 
@@ -116,7 +116,7 @@ def test_section_1_2_umbrella_rule_fails_a_miscalibrated_forecast():
     assert by_definition.umbrella_loss(~rule, forecast.outcome, forecast.mass) == pytest.approx(
         0.05
     )
-    assert cal.expected_calibration_error(forecast) == pytest.approx(0.45)
+    assert cal.exact_calibration_error(forecast) == pytest.approx(0.45)
 
 
 @every_measure
@@ -140,7 +140,7 @@ def test_lemma_1_2_calibrated_iff_joints_agree(law):
     joint = joint_of(law)
     nature, model = by_definition.two_worlds(*law)
     differ = max(abs(nature[point] - model[point]) for point in nature)
-    error = cal.expected_calibration_error(joint)
+    error = cal.exact_calibration_error(joint)
     assert differ - 1e-15 <= error <= len(nature) * differ + 1e-15
 
 
@@ -181,8 +181,8 @@ def test_section_1_3_small_change_moves_the_smooth_error_little_and_ece_much():
     y = np.array([1, 1, 1, 0, 0])
     before = np.full(5, 0.6)
     after = np.where(y == 0, 0.59999, 0.6)
-    assert cal.expected_calibration_error(y, before) == pytest.approx(0.0, abs=1e-12)
-    assert cal.expected_calibration_error(y, after) > 0.4
+    assert cal.exact_calibration_error(y, before) == pytest.approx(0.0, abs=1e-12)
+    assert cal.exact_calibration_error(y, after) > 0.4
     moved = np.abs(after - before).mean()
     assert cal.smooth_calibration_error(y, after) <= 2 * moved + 1e-12
 
@@ -212,7 +212,7 @@ def test_section_1_4_calibration_does_not_guarantee_utility():
     y = np.array([0, 0, 1, 1])
     average, optimal = cal.Joint.from_samples(y, np.full(4, 0.5)), cal.Joint.from_samples(y, y)
     for joint in (average, optimal):
-        assert cal.expected_calibration_error(joint) == 0
+        assert cal.exact_calibration_error(joint) == 0
     assert squared_loss(average) == pytest.approx(0.25)
     assert squared_loss(optimal) == 0
 

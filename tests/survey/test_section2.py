@@ -29,8 +29,8 @@ def p_eps(eps: float) -> cal.Joint:
 def test_definition_2_1_ece_is_the_mean_gap_of_the_levels(sample):
     y, p, w = sample
     _, law = by_definition.group_levels(y, p, w)
-    measured = cal.expected_calibration_error(y, p, sample_weight=w)
-    assert measured == pytest.approx(by_definition.expected_calibration_error(*law), abs=1e-12)
+    measured = cal.exact_calibration_error(y, p, sample_weight=w)
+    assert measured == pytest.approx(by_definition.exact_calibration_error(*law), abs=1e-12)
 
 
 @universal
@@ -39,7 +39,7 @@ def test_definition_2_1_order_is_nondecreasing(law):
     """Lyapunov, up to the largest gap in the limit; small slack for rounding of the roots."""
     joint = joint_of(law)
     orders = (1, 1.5, 2, 3.5, 10, 100, math.inf)
-    errors = [cal.expected_calibration_error(joint, order=order) for order in orders]
+    errors = [cal.exact_calibration_error(joint, order=order) for order in orders]
     for lower, higher in itertools.pairwise(errors):
         assert lower <= higher + 1e-12
     assert errors[-1] == pytest.approx(np.abs(law.outcome - law.prediction).max(), abs=1e-12)
@@ -47,9 +47,9 @@ def test_definition_2_1_order_is_nondecreasing(law):
 
 def test_definition_2_1_high_orders_approach_the_largest_gap():
     joint = cal.Joint.from_samples([0.4, 0.5, 0.7], [0.2, 0.5, 0.95])
-    largest = cal.expected_calibration_error(joint, order=math.inf)
+    largest = cal.exact_calibration_error(joint, order=math.inf)
     assert largest == pytest.approx(0.25)
-    gaps = [largest - cal.expected_calibration_error(joint, order=q) for q in (1, 4, 16, 64)]
+    gaps = [largest - cal.exact_calibration_error(joint, order=q) for q in (1, 4, 16, 64)]
     assert gaps == sorted(gaps, reverse=True)
     # The heaviest deviation has mass 1/3: the norm is at least 3^(-1/q) of the largest gap.
     assert 0 < gaps[-1] <= 0.25 * (1 - 3 ** (-1 / 64)) + 1e-12
@@ -60,7 +60,7 @@ def test_definition_2_1_high_orders_approach_the_largest_gap():
 def test_lemma_2_2_ece_is_the_best_bounded_distinguisher(law):
     """Extreme points suffice: the maximum of E b(p)(y - p) over all sign patterns b."""
     joint = joint_of(law)
-    error = cal.expected_calibration_error(joint)
+    error = cal.exact_calibration_error(joint)
     patterns = itertools.product((-1.0, 1.0), repeat=len(law.prediction))
     best = max(by_definition.advantage(np.array(b), *law) for b in patterns)
     assert error == pytest.approx(best, abs=1e-12)
@@ -70,7 +70,7 @@ def test_lemma_2_2_ece_is_the_best_bounded_distinguisher(law):
 @given(joints())
 def test_lemma_2_2_the_maximum_is_attained_by_the_sign_of_the_residual(law):
     joint = joint_of(law)
-    error = cal.expected_calibration_error(joint)
+    error = cal.exact_calibration_error(joint)
     witness = error.witness
     assert witness.advantage(joint) == pytest.approx(error, abs=1e-12)
     certain = np.abs(joint.residual) > 1e-9
@@ -80,7 +80,7 @@ def test_lemma_2_2_the_maximum_is_attained_by_the_sign_of_the_residual(law):
 def test_lemma_2_2_no_bounded_function_does_better():
     rng = np.random.default_rng(22)
     for law in laws(generic, 50):
-        error = cal.expected_calibration_error(joint_of(law))
+        error = cal.exact_calibration_error(joint_of(law))
         for _ in range(20):
             b = rng.uniform(-1, 1, len(law.prediction))
             assert by_definition.advantage(b, *law) <= error + 1e-12
@@ -91,7 +91,7 @@ def test_lemma_2_2_no_bounded_function_does_better():
 def test_lemma_2_3_ece_is_total_variation_and_its_event(law):
     """Attained by S = {(v,1): residual > 0} and {(v,0): residual < 0}."""
     joint = joint_of(law)
-    error = cal.expected_calibration_error(joint)
+    error = cal.exact_calibration_error(joint)
     assert error == pytest.approx(by_definition.total_variation(*law), abs=1e-12)
     nature, model = by_definition.two_worlds(*law)
     sign = error.witness(joint.prediction)
@@ -104,7 +104,7 @@ def test_lemma_2_3_ece_is_total_variation_and_its_event(law):
 @universal
 @given(joints(max_levels=4))
 def test_lemma_2_3_no_event_tells_the_worlds_apart_better(law):
-    error = cal.expected_calibration_error(joint_of(law))
+    error = cal.exact_calibration_error(joint_of(law))
     largest = by_definition.total_variation_over_all_events(*law)
     assert error == pytest.approx(largest, abs=1e-12)
 
@@ -115,7 +115,7 @@ def test_section_2_distinguishers_with_values_in_plus_minus_one_gain_twice_the_e
     """Erratum: total variation is half of the L1 distance that f in [-1, 1] can attain."""
     nature, model = by_definition.two_worlds(*law)
     distance = math.fsum(abs(nature[point] - model[point]) for point in nature)
-    error = cal.expected_calibration_error(joint_of(law))
+    error = cal.exact_calibration_error(joint_of(law))
     assert 2 * error == pytest.approx(distance, abs=1e-12)
 
 
@@ -127,21 +127,21 @@ def test_section_2_rows_that_never_repeat_say_nothing_about_ece(sample):
     p, first = np.unique(p, return_index=True)
     y = y[first]
     expected = math.fsum(np.abs(y - p)) / len(p)
-    assert cal.expected_calibration_error(y, p) == pytest.approx(expected, abs=1e-12)
+    assert cal.exact_calibration_error(y, p) == pytest.approx(expected, abs=1e-12)
 
 
 def test_section_2_p_zero_is_calibrated():
-    assert cal.expected_calibration_error([0, 1], [0.5, 0.5]) == 0
+    assert cal.exact_calibration_error([0, 1], [0.5, 0.5]) == 0
 
 
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_section_2_ece_of_p_eps_is_one_half_less_eps(eps):
-    assert cal.expected_calibration_error(p_eps(eps)) == pytest.approx(0.5 - eps, abs=1e-12)
+    assert cal.exact_calibration_error(p_eps(eps)) == pytest.approx(0.5 - eps, abs=1e-12)
 
 
 def test_section_2_ece_is_discontinuous():
     """The predictors converge to a calibrated one and their errors to 1/2."""
-    errors = [cal.expected_calibration_error(p_eps(10.0**-k)) for k in range(2, 13)]
+    errors = [cal.exact_calibration_error(p_eps(10.0**-k)) for k in range(2, 13)]
     assert errors == sorted(errors)
     assert errors[-1] == pytest.approx(0.5, abs=1e-11)
 
@@ -171,7 +171,7 @@ def test_section_2_bins_never_see_more_than_the_levels(strategy, law):
     """Pooling can only cancel residuals: the binned error is at most ECE, of any order."""
     joint = joint_of(law)
     for order in (1, 2, math.inf):
-        error = cal.expected_calibration_error(joint, order=order)
+        error = cal.exact_calibration_error(joint, order=order)
         for n_bins in (1, 2, 5, 15):
             binned = cal.binned_calibration_error(
                 joint, n_bins=n_bins, strategy=strategy, order=order
@@ -182,6 +182,6 @@ def test_section_2_bins_never_see_more_than_the_levels(strategy, law):
 def test_section_2_midpoints_may_exceed_ece():
     """A calibrated predictor at .01 is rounded to the middle of a single bin."""
     joint = cal.Joint.from_counts([0.01], [100], [1])
-    assert cal.expected_calibration_error(joint) == pytest.approx(0.0, abs=1e-12)
+    assert cal.exact_calibration_error(joint) == pytest.approx(0.0, abs=1e-12)
     measured = cal.binned_calibration_error(joint, n_bins=1, form="midpoint")
     assert measured == pytest.approx(0.49, abs=1e-12)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarni
 
 EPSILONS = [1e-9, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.4]
 WITNESSED = {
-    "ECE": cal.expected_calibration_error,
+    "ECE": cal.exact_calibration_error,
     "smCE": cal.smooth_calibration_error,
     "EMD": cal.earth_mover_distance,
     "cutoff": cal.cutoff_calibration_error,
@@ -65,7 +65,7 @@ def test_definition_3_1_all_bounded_weights_give_ece(law):
     """W = B: the supremum over |w| <= 1 is attained at signs."""
     signs = itertools.product((-1.0, 1.0), repeat=len(law.prediction))
     best = max(abs(by_definition.advantage(np.array(w), *law)) for w in signs)
-    assert cal.expected_calibration_error(joint_of(law)) == pytest.approx(best, abs=1e-12)
+    assert cal.exact_calibration_error(joint_of(law)) == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", WITNESSED.values(), ids=WITNESSED)
@@ -172,7 +172,7 @@ def test_section_3_2_witness_of_p_eps_is_the_sign_and_not_lipschitz():
     """The footnote: b(v) = sgn(v - 1/2) explains ECE; a Lipschitz witness rises by 2 eps only."""
     eps = 0.01
     joint = p_eps(eps)
-    assert cal.expected_calibration_error(joint).witness(joint.prediction).tolist() == [-1, 1]
+    assert cal.exact_calibration_error(joint).witness(joint.prediction).tolist() == [-1, 1]
     rise = np.diff(cal.smooth_calibration_error(joint).witness(joint.prediction))
     assert rise == pytest.approx([2 * eps], abs=1e-12)
 
@@ -267,7 +267,7 @@ def test_section_3_2_steep_enough_weights_give_ece(pairs):
     # The extra row keeps one prediction off {0, 1}; the last digit covers the rounding of k/20.
     joint = cal.Joint.from_samples(np.append(y, 0.5), np.append(p, 0.25))
     steep = cal.smooth_calibration_error(joint, lipschitz=40.000001)
-    assert steep == pytest.approx(cal.expected_calibration_error(joint), abs=1e-9)
+    assert steep == pytest.approx(cal.exact_calibration_error(joint), abs=1e-9)
 
 
 @universal
@@ -279,9 +279,9 @@ def test_inequality_chain_of_smooth_and_expected_errors(law):
         abs(math.fsum(law.mass * (law.outcome - law.prediction))),
         cal.smooth_calibration_error(joint),
         cal.earth_mover_distance(joint),
-        cal.expected_calibration_error(joint),
-        cal.expected_calibration_error(joint, order=2),
-        cal.expected_calibration_error(joint, order=math.inf),
+        cal.exact_calibration_error(joint),
+        cal.exact_calibration_error(joint, order=2),
+        cal.exact_calibration_error(joint, order=math.inf),
     ]
     for lower, higher in itertools.pairwise(chain):
         assert lower <= higher + 1e-12
@@ -296,7 +296,7 @@ def test_inequality_chain_of_cutoff_errors(law):
     intervals = cal.cutoff_calibration_error(joint, sets="intervals")
     assert thresholds <= intervals + 1e-12
     assert intervals <= 2 * thresholds + 1e-12
-    assert intervals <= cal.expected_calibration_error(joint) + 1e-12
+    assert intervals <= cal.exact_calibration_error(joint) + 1e-12
 
 
 def test_inequality_chain_factor_two_of_cutoffs_is_attained():

@@ -124,7 +124,7 @@ def test_definition_4_2_no_task_with_payoffs_in_the_unit_interval_loses_more(tas
 def test_definition_4_2_the_loss_is_zero_only_for_calibrated_predictions(law):
     joint = joint_of(law)
     assert cal.calibration_decision_loss(joint.recalibrated()) == pytest.approx(0, abs=1e-12)
-    square = cal.expected_calibration_error(joint, order=2) ** 2
+    square = cal.exact_calibration_error(joint, order=2) ** 2
     assert cal.calibration_decision_loss(joint) >= square - 1e-12
 
 
@@ -133,8 +133,8 @@ def test_definition_4_2_the_loss_is_zero_only_for_calibrated_predictions(law):
 def test_theorem_4_3_decision_loss_and_expected_error(law):
     """ECE^2 <= ECE_2^2 <= CDL <= 2 ECE <= 2 ECE_2, and the V-shaped loss between CDL and 2 ECE."""
     joint = joint_of(law)
-    first = cal.expected_calibration_error(joint)
-    second = cal.expected_calibration_error(joint, order=2)
+    first = cal.exact_calibration_error(joint)
+    second = cal.exact_calibration_error(joint, order=2)
     loss = cal.calibration_decision_loss(joint)
     v_shaped = cal.calibration_decision_loss(joint, payoffs="v-shaped")
     chain = [first**2, second**2, float(loss), float(v_shaped), 2 * first, 2 * second]
@@ -146,7 +146,7 @@ def test_theorem_4_3_decision_loss_and_expected_error(law):
 def test_theorem_4_3_first_tight_example(eps):
     """p = 1/2 and y ~ Ber(1/2 + eps): ECE_2 = eps, CDL = 2 eps, by guessing the outcome (T_1)."""
     joint = cal.Joint.from_samples([0.5 + eps], [0.5])
-    assert cal.expected_calibration_error(joint, order=2) == pytest.approx(eps)
+    assert cal.exact_calibration_error(joint, order=2) == pytest.approx(eps)
     loss = cal.calibration_decision_loss(joint)
     assert loss == pytest.approx(2 * eps)
     guess = cal.DecisionTask.zero_one()
@@ -165,7 +165,7 @@ def test_theorem_4_3_second_tight_example(eps):
     for size in (2_000, 200_000):
         x = eps + (np.arange(size) + 0.5) / size * (1 - eps)
         joint = cal.Joint.from_samples(x - eps, x)
-        assert cal.expected_calibration_error(joint) == pytest.approx(eps)
+        assert cal.exact_calibration_error(joint) == pytest.approx(eps)
         distances.append(abs(cal.calibration_decision_loss(joint) - limit))
     assert distances[1] <= 2 * eps / 200_000
     assert distances[1] < distances[0] / 10
@@ -183,7 +183,7 @@ def test_lemma_4_4_the_best_map_answers_the_recalibrated_predictor(task, law):
 @given(joints())
 def test_section_4_the_quadratic_task_loses_the_squared_error_of_order_two(law):
     joint = joint_of(law)
-    square = cal.expected_calibration_error(joint, order=2) ** 2
+    square = cal.exact_calibration_error(joint, order=2) ** 2
     assert cal.fixed_decision_loss(joint, task="brier") == pytest.approx(square, abs=1e-12)
     assert cal.decision_loss_curve(joint).integral == pytest.approx(square, abs=1e-12)
     # With actions on a grid of spacing h each answer is off by at most h / 2.
@@ -340,7 +340,7 @@ def test_theorem_4_10_v_shapes_overshoot_the_decision_loss():
     assert cal.calibration_decision_loss(joint) == pytest.approx(1 / 9)
     v_shaped = cal.calibration_decision_loss(joint, payoffs="v-shaped")
     assert v_shaped == pytest.approx(0.2)
-    assert v_shaped == pytest.approx(2 * cal.expected_calibration_error(joint))
+    assert v_shaped == pytest.approx(2 * cal.exact_calibration_error(joint))
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.125, 0.5, 0.9])

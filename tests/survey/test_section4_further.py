@@ -106,7 +106,7 @@ def test_randomised_responses_keep_their_bounds(maker):
             shifts = np.concatenate([np.linspace(a, b, 5)[:-1] for a, b in pairwise(changes)])
             lengths = np.diff(np.append(shifts, 1.0))
             rounded = [joint.apply(response.map(s)) for s in shifts + lengths / 2]
-            error = lengths @ [cal.expected_calibration_error(j) for j in rounded]
+            error = lengths @ [cal.exact_calibration_error(j) for j in rounded]
             loss = lengths @ [cal.calibration_decision_loss(j) for j in rounded]
             assert error <= response.error_bound + 1e-3
             assert loss <= response.decision_bound + 1e-3

@@ -23,7 +23,7 @@ from oracles.strategies import universal
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
-SMOOTH, EXPECTED = "smooth_calibration_error", "expected_calibration_error"
+SMOOTH, EXPECTED = "smooth_calibration_error", "exact_calibration_error"
 
 
 @pytest.mark.parametrize("name", JOINT_MEASURES)
@@ -103,7 +103,7 @@ def test_section_5_errors_of_a_sequence_are_at_most_the_sum_over_its_parts(ys):
     y = np.array(ys)
     for cut in range(1, len(ys), 9):
         for measure in (
-            cal.expected_calibration_error,
+            cal.exact_calibration_error,
             cal.smooth_calibration_error,
             cal.kernel_calibration_error,
             cal.cutoff_calibration_error,
@@ -210,7 +210,7 @@ def test_table_1_a_deterministic_forecaster_against_the_breaker_has_exponent_one
         ["breaker"],
         horizons=[512, 2048, 8192],
         repeats=1,
-        measure="expected_calibration_error",
+        measure="exact_calibration_error",
     )
     for row in found.rows:
         assert row.exponent == pytest.approx(1, abs=0.02)

@@ -105,7 +105,7 @@ def test_definition_6_2_lower_is_attained_by_individuals_who_part(maker):
         p, u, y, mass = (part[mass > 1e-15] for part in (p, u, y, mass))  # no rounding errors
         again = cal.Joint.from_samples(y, p, sample_weight=mass)
         assert again.mass @ again.outcome == pytest.approx(joint.base_rate, abs=1e-9)
-        assert cal.expected_calibration_error(y, u, sample_weight=mass) <= 1e-9
+        assert cal.exact_calibration_error(y, u, sample_weight=mass) <= 1e-9
         assert mass @ np.abs(p - u) == pytest.approx(float(value), abs=1e-9)
 
 
@@ -122,7 +122,7 @@ def test_definition_6_3_the_base_rate_and_the_recalibration_are_in_K(law):
     to_constant = joint.mass @ np.abs(joint.prediction - joint.base_rate)
     upper = cal.upper_distance_to_calibration(joint)
     assert upper <= to_constant + 1e-12
-    assert upper <= cal.expected_calibration_error(joint) + 1e-12
+    assert upper <= cal.exact_calibration_error(joint) + 1e-12
 
 
 @universal
@@ -144,14 +144,14 @@ def test_definition_6_4_recalibration_keeps_the_level_sets_and_is_calibrated(law
 def test_lemma_6_5_ece_is_the_distance_to_the_recalibration(law):
     joint = joint_of(law)
     distance = math.fsum(joint.mass * np.abs(joint.outcome - joint.prediction))
-    assert cal.expected_calibration_error(joint) == pytest.approx(distance, abs=1e-12)
+    assert cal.exact_calibration_error(joint) == pytest.approx(distance, abs=1e-12)
 
 
 @pytest.mark.parametrize("eps", [1e-6, 0.01, 0.1, 0.2])
 def test_section_6_1_two_points_are_eps_from_calibrated(eps):
     """ECE is 1/2 - eps, the constant 1/2 is at eps, and no law is nearer than eps - 2 eps^2."""
     joint = p_eps(eps)
-    assert cal.expected_calibration_error(joint) == pytest.approx(0.5 - eps, abs=1e-12)
+    assert cal.exact_calibration_error(joint) == pytest.approx(0.5 - eps, abs=1e-12)
     upper = cal.upper_distance_to_calibration(joint)
     assert upper == pytest.approx(eps, abs=1e-12)
     assert upper.witness(joint.prediction).tolist() == [0.5, 0.5]
@@ -217,7 +217,7 @@ def test_gap_example_has_the_stated_law_and_distances(eps):
     assert joint.prediction == pytest.approx([0.5 - delta, 0.5 + delta])
     assert joint.mass == pytest.approx([0.5, 0.5])
     assert joint.outcome == pytest.approx([0.5, 0.5])
-    assert cal.expected_calibration_error(chance, p_2, sample_weight=mass) == pytest.approx(
+    assert cal.exact_calibration_error(chance, p_2, sample_weight=mass) == pytest.approx(
         0, abs=1e-15
     )
     moved = mass @ np.abs(p_1 - p_2)
@@ -264,7 +264,7 @@ def test_definition_6_10_the_infimum_may_not_be_attained():
     """Two calibrated-looking halves far apart: ever finer intervals come ever closer to the ECE."""
     joint = cal.Joint.from_samples([0.3, 0.8], [0.2, 0.9])
     error = cal.interval_calibration_error(joint)
-    assert error == pytest.approx(float(cal.expected_calibration_error(joint)))
+    assert error == pytest.approx(float(cal.exact_calibration_error(joint)))
     assert not error.witness.attained
     widths = [1 / 10, 1 / 100, 1 / 1000]
     values = [
@@ -295,7 +295,7 @@ def test_theorem_6_12_upper_is_at_most_the_interval_error(law):
     joint = joint_of(law)
     interval = cal.interval_calibration_error(joint)
     assert cal.upper_distance_to_calibration(joint) <= interval + 1e-12
-    assert interval <= cal.expected_calibration_error(joint) + 1e-12
+    assert interval <= cal.exact_calibration_error(joint) + 1e-12
     assert interval <= cal.surrogate_interval_calibration_error(joint) + 1e-12
 
 

@@ -90,6 +90,9 @@ class Measure:
     """Whether it sees every level apart, so that no cells, however small, can stand for them."""
     known_floor: Callable[..., float | None] | None = None
     """Of a Joint and its options: its mean for perfect forecasts, where that has a formula."""
+    other_names: tuple[str, ...] = ()
+    """Further public functions that measure the same by default; inference takes these names too.
+    """
     residuals: bool = False
     """Whether it needs nothing of outcomes but the residuals of each level: then it measures
     forecasts of means, quantiles, expectiles and intervals as well."""

@@ -7,7 +7,7 @@ from math import inf
 from calibrant.catalogue.measure import Batch, Measure
 from calibrant.measures.binned import binned_batch
 from calibrant.measures.cutoff import cutoff_batch
-from calibrant.measures.expected import expected_batch, expected_floor
+from calibrant.measures.exact import exact_batch, exact_floor
 from calibrant.measures.kernel import kernel_batch, kernel_floor
 from calibrant.measures.kernel_smoothed import kernel_smoothed_batch
 from calibrant.measures.low_degree import low_degree_batch
@@ -140,7 +140,7 @@ MEASURES_OF_A_JOINT = (
         residuals=True,
     ),
     Measure(
-        "expected_calibration_error",
+        "exact_calibration_error",
         asks="How far are predictions from the frequencies they had, level by level?",
         flaw="meaningless when most predictions occur once; not continuous",
         source="survey, section 2, Definition 2.1",
@@ -150,12 +150,13 @@ MEASURES_OF_A_JOINT = (
         cost="n log n",
         interval_if="levels of ten rows and more",
         each_level=True,
-        known_floor=expected_floor,
-        batch=Batch(expected_batch, ("order",)),
+        known_floor=exact_floor,
+        batch=Batch(exact_batch, ("order",)),
         audited=True,
     ),
     Measure(
         "binned_calibration_error",
+        other_names=("expected_calibration_error", "ece"),
         asks="How far are mean predictions from frequencies, bin by bin?",
         flaw="depends on the bins; biases inside a bin cancel; not continuous",
         source="survey, section 2, bucketed ECE",

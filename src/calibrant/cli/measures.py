@@ -23,7 +23,8 @@ def _lines(width: int) -> Iterator[str]:
             if measure.domain != domain:
                 continue
             yield ""
-            yield f"  {measure.name}"
+            others = f" (also {', '.join(measure.other_names)})" if measure.other_names else ""
+            yield f"  {measure.name}{others}"
             yield from (
                 fill(text, width, initial_indent="      ", subsequent_indent="        ")
                 for text in (measure.asks, f"Known flaw: {measure.flaw}.", measure.source)

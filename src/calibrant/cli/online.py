@@ -103,10 +103,10 @@ def _unavoidable(rounds: int) -> str:
     from calibrant.online import least_error
 
     loss = least_error("calibration_decision_loss", rounds)
-    error = least_error("expected_calibration_error", rounds)
+    error = least_error("exact_calibration_error", rounds)
     return (
         "On fair independent outcomes no forecaster can expect a T x calibration decision loss "
-        f"below {loss:.2f}, nor a T x expected calibration error below {error:.2f}."
+        f"below {loss:.2f}, nor a T x exact calibration error below {error:.2f}."
     )
 
 

@@ -23,7 +23,7 @@ from calibrant.decisions.regret import as_task, check_ties, payoff_text, promise
 from calibrant.decisions.scores import AnyScore, Score, score_title
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
-from calibrant.measures.expected import mean_distance
+from calibrant.measures.exact import mean_distance
 from calibrant.measures.measurement import (
     Measurement,
     as_joint,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._base.arrays import Floats
-from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.catalogue import CATALOGUE, OTHER_NAMES, find_measure
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
@@ -117,7 +117,8 @@ def calibration_error(
     >>> error.witness.sentence
     'forecasts of 2.50 are too low (50 % of outcomes at or below, 90 % promised, 4 rows)'
     """
-    if measure not in MEASURES:
+    name = OTHER_NAMES.get(measure, measure)
+    if name not in MEASURES:
         raise InvalidOptionError(f"@measure must be one of {', '.join(MEASURES)}", repr(measure))
     forecasts = Rows.of_kind(
         y_true,
@@ -128,7 +129,7 @@ def calibration_error(
         range_=range,
         sample_weight=sample_weight,
     )
-    return measure_rows(forecasts, measure, options)
+    return measure_rows(forecasts, name, options)
 
 
 def measure_rows(forecasts: Rows, name: str, options: dict[str, Any]) -> Measurement:

@@ -14,7 +14,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic, residual_mass_of
 from calibrant.joint import Joint
 from calibrant.measures.binned import binned_calibration_error, pools_of
-from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.exact import exact_calibration_error
 
 # Levels of fewer rows than this are few, and may hold this share of the weight at most.
 FEW_ROWS, MOST_OF_THEM = 10, 0.05
@@ -25,7 +25,7 @@ def is_mean_gap(statistic: Statistic) -> bool:
     options = statistic.options
     if options.get("order", 1) not in {1, 2}:
         return False
-    if statistic.function is expected_calibration_error:
+    if statistic.function is exact_calibration_error:
         return True
     usual = options.get("form", "residual") == "residual" and options.get("mean", "rows") == "rows"
     fixed = options.get("strategy", "uniform") != "quantile"

@@ -15,6 +15,7 @@ from calibrant.catalogue import CATALOGUE, Measure, find_measure
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
+from calibrant.measures.expected_error import expected_calibration_error, measure_of_bins
 
 AnyMeasure = str | Callable[..., float]
 
@@ -44,6 +45,9 @@ class Statistic:
         function, options = measure, {}
         if isinstance(measure, partial) and not measure.args:
             function, options = measure.func, measure.keywords
+        if function is expected_calibration_error and {*options} <= {"bins", "order"}:
+            function, options = measure_of_bins(**options)
+            measure = partial(function, **options)
         name = getattr(function, "__name__", "measure")
         found = CATALOGUE.get(name)
         if found is not None and found.function is function:

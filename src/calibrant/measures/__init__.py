@@ -4,7 +4,8 @@ from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.bracket import DistanceBracket, distance_bracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.measures.cutoff import cutoff_calibration_error
-from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.exact import exact_calibration_error
+from calibrant.measures.expected_error import ece, expected_calibration_error
 from calibrant.measures.interval_error import interval_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error
 from calibrant.measures.kernel_smoothed import (
@@ -32,6 +33,8 @@ __all__ = [
     "distance_bracket",
     "distance_to_calibration",
     "earth_mover_distance",
+    "ece",
+    "exact_calibration_error",
     "expected_calibration_error",
     "interval_calibration_error",
     "kernel_calibration_error",

@@ -15,7 +15,7 @@ from calibrant.binning import Pooling, bins_between, quantile_bins, uniform_bins
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
-from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
+from calibrant.measures.exact import exact_batch, mean_distance, norm_witness
 from calibrant.measures.measurement import Measurement, cell_bounds, read_source, rounding_settings
 from calibrant.measures.witness import StepWitness
 
@@ -35,10 +35,11 @@ def binned_calibration_error(
     mean: str = "rows",
     direction: str = "both",
 ) -> Measurement:
-    r"""Average distance between mean prediction and frequency over bins: the usual "ECE".
+    r"""Average distance between mean prediction and frequency over bins: the ECE and its variants.
 
     Smaller is better. It depends on the bins: never compare two values with different settings,
     and do not expect 0 from perfect forecasts (its value grows with bins and falls with rows).
+    With default options it is `expected_calibration_error`.
 
     Parameters
     ----------
@@ -186,9 +187,7 @@ def binned_batch(
     """Binned errors of residual masses (one row each) on the levels of a Joint."""
     pooling, _ = _pool(joint, n_bins, strategy, closed)
     first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
-    return expected_batch(
-        pooling.joint, np.add.reduceat(residual_masses, first, axis=1), order=order
-    )
+    return exact_batch(pooling.joint, np.add.reduceat(residual_masses, first, axis=1), order=order)
 
 
 def pools_of(

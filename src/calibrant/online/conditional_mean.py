@@ -60,7 +60,7 @@ class ConditionalMeanForecaster:
     >>> from calibrant.online import Bernoulli, simulate
     >>> forecaster = ConditionalMeanForecaster(lambda outcomes: 0.3, horizon=1024)
     >>> game = simulate(forecaster, Bernoulli(0.3), 1024, rng=0)
-    >>> game.errors(["expected_calibration_error"])["expected_calibration_error"] < 1024 ** (2 / 3)
+    >>> game.errors(["exact_calibration_error"])["exact_calibration_error"] < 1024 ** (2 / 3)
     True
     """
 

@@ -50,7 +50,7 @@ class FosterForecaster(GridForecaster):
     """
 
     guarantee = Guarantee(
-        measure="expected_calibration_error",
+        measure="exact_calibration_error",
         exponent=2 / 3,
         logarithms=0,
         surely=False,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-SHOWN = ("smooth_calibration_error", "expected_calibration_error", "calibration_decision_loss")
+SHOWN = ("smooth_calibration_error", "exact_calibration_error", "calibration_decision_loss")
 
 
 @dataclass(eq=False, repr=False)
@@ -177,8 +177,8 @@ class Game:
         --------
         >>> from calibrant.online import Bernoulli, ConstantForecaster
         >>> game = simulate(ConstantForecaster(0.5), Bernoulli(0.75), 1000, rng=0)
-        >>> game.errors(["expected_calibration_error", "smooth_calibration_error"])
-        {'expected_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
+        >>> game.errors(["exact_calibration_error", "smooth_calibration_error"])
+        {'exact_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
         """
         joint = self.joint(rounds, label)
         return {

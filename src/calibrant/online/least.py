@@ -10,7 +10,7 @@ from collections.abc import Mapping
 SHARE_OF_REGRET: Mapping[str, float] = {
     "u_calibration_error": 1.0,
     "calibration_decision_loss": 1.0,
-    "expected_calibration_error": 0.5,
+    "exact_calibration_error": 0.5,
 }
 """Measures with a lower bound, and how much of the unavoidable regret it is."""
 
@@ -68,7 +68,7 @@ def least_error(measure: str, rounds: int, chance: float = 0.5) -> float | None:
     --------
     >>> round(least_error("calibration_decision_loss", 1024), 1)
     12.8
-    >>> round(least_error("expected_calibration_error", 1024), 1)
+    >>> round(least_error("exact_calibration_error", 1024), 1)
     6.4
     >>> least_error("smooth_calibration_error", 1024) is None
     True

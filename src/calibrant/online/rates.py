@@ -39,7 +39,7 @@ class KnownRate:
 
 
 TABLE_1: Mapping[str, KnownRate] = {
-    "expected_calibration_error": KnownRate(
+    "exact_calibration_error": KnownRate(
         "T^(2/3) FV98, T^(2/3-eps) DDF+25", "T^.54389 DDF+25, T^.528 QV21, T^(1/2)"
     ),
     "distance_to_calibration": KnownRate("T^(1/2) QZ24, ACRS25", "T^(1/3) QZ24"),
@@ -166,8 +166,8 @@ def rates(
     >>> row.low < row.exponent < row.high
     True
     >>> print(found)
-    forecaster  nature   measure                     measured           proven  at last  least ...
-    foster      breaker  expected calibration error  0... [0..., 0...]  0.67    ...      -     ...
+    forecaster  nature   measure                  measured           proven  at last  least ...
+    foster      breaker  exact calibration error  0... [0..., 0...]  0.67    ...      -     ...
     """
     lengths = tuple(whole("horizons", length) for length in horizons)
     if len(set(lengths)) < 3:
@@ -232,7 +232,8 @@ def _function(
     if measure is None and promise is None:
         raise InvalidOptionError("a forecaster that promises nothing needs a measure", "none")
     name = measure or promise.measure  # type: ignore[union-attr]  # one of them is given
-    return name, find_measure(name).function
+    entry = find_measure(name)
+    return entry.name, entry.function
 
 
 def _named(

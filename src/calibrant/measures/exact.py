@@ -1,4 +1,4 @@
-"""Expected calibration error of the exact levels."""
+"""The error of exact prediction values: the expected calibration error of the survey."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_ORDER = 1e15
 MOST_STEPS = 1000.0
 
 
-def expected_calibration_error(
+def exact_calibration_error(
     y_true: object,
     y_proba: object = None,
     *,
@@ -35,11 +35,12 @@ def expected_calibration_error(
     pos_label: object = None,
     order: float = 1,
 ) -> Measurement:
-    r"""Average distance between predictions and the frequencies they had.
+    r"""Average distance between each distinct prediction and its frequency.
 
     Smaller is better; 0 if and only if every level is right on average. Only for forecasts with
     few distinct values: with a different prediction on every row each frequency is 0 or 1 and the
-    value says nothing about calibration (a warning says so).
+    value says nothing about calibration (a warning says so). This is the survey's expected
+    calibration error, also called as `expected_calibration_error(y, p, bins=None)`.
 
     Parameters
     ----------
@@ -73,28 +74,33 @@ def expected_calibration_error(
 
     Examples
     --------
-    >>> expected_calibration_error([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
+    >>> exact_calibration_error([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
     0.15
     """
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    return measure_levels(as_joint(y_true, y_proba, sample_weight, pos_label), order)
+
+
+def measure_levels(joint: Joint, order: float) -> Measurement:
+    """Measure a Joint for a public function, whose caller is warned."""
     if check_within("order", order, 1, np.inf) > MOST_ORDER:
         order = np.inf
     warn_of_single_rows(
         joint,
         "this error says nothing about calibration; use smooth_calibration_error, or "
         "binned_calibration_error",
+        stacklevel=4,
     )
     value = mean_distance(joint, order)
     return Measurement(
         value,
-        "expected_calibration_error",
+        "exact_calibration_error",
         {"order": order, **rounding_settings(joint)},
         partial(norm_witness, joint, order),
-        bounds=expected_bounds(joint, value, order),
+        bounds=exact_bounds(joint, value, order),
     )
 
 
-def expected_bounds(joint: Joint, value: float, order: float) -> tuple[float, float]:
+def exact_bounds(joint: Joint, value: float, order: float) -> tuple[float, float]:
     """Where the error of the rows lies: merging levels lowers it, and it is at most E|y - p|."""
     low = value
     if joint.inherited_rounding > 0:
@@ -123,7 +129,7 @@ def mean_distance(joint: Joint, order: float, share: Floats | None = None) -> fl
     return largest * float(np.sum(share * (distance / largest) ** order) ** (1 / order))
 
 
-def expected_batch(joint: Joint, residual_masses: Floats, *, order: float = 1) -> Floats:
+def exact_batch(joint: Joint, residual_masses: Floats, *, order: float = 1) -> Floats:
     """Return expected errors of residual masses (one row each) on the levels of a Joint."""
     if order == 1:
         return np.asarray(np.abs(residual_masses).sum(axis=1))
@@ -135,7 +141,7 @@ def expected_batch(joint: Joint, residual_masses: Floats, *, order: float = 1) -
     return np.asarray(largest[:, 0] * (share**order @ joint.mass) ** (1 / order))
 
 
-def expected_floor(joint: Joint, *, order: float = 1) -> float | None:
+def exact_floor(joint: Joint, *, order: float = 1) -> float | None:
     """Mean error of perfect forecasts on these rows: mean binomial deviations, added up.
 
     None for other orders, and where rows of one level weigh differently.
