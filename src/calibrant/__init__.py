@@ -146,6 +146,58 @@ __all__ = [
 ]
 
 
+# Names that people try, in lower case without underscores, and those that do the same here.
+_NAMES_ELSEWHERE = {
+    "adaptiveece": "binned_calibration_error",
+    "ace": "binned_calibration_error",
+    "mce": "binned_calibration_error",
+    "maximumcalibrationerror": "binned_calibration_error",
+    "smece": "kernel_smoothed_calibration_error",
+    "smoothece": "kernel_smoothed_calibration_error",
+    "smce": "smooth_calibration_error",
+    "kce": "kernel_calibration_error",
+    "cdl": "calibration_decision_loss",
+    "brier": "brier_score",
+    "brierscoreloss": "brier_score",
+    "crossentropy": "log_loss",
+    "rocaucscore": "auc",
+    "rocauc": "auc",
+    "plot": "plots.ReliabilityDisplay",
+    "reliabilitydiagram": "plots.ReliabilityDisplay",
+    "reliabilitydisplay": "plots.ReliabilityDisplay",
+    "calibrationcurve": "plots.ReliabilityDisplay",
+    "calibrationdisplay": "plots.ReliabilityDisplay",
+    "calibrationplot": "plots.ReliabilityDisplay",
+    "decisioncurve": "net_benefit",
+    "platt": "recalibration.PlattScaling",
+    "plattscaling": "recalibration.PlattScaling",
+    "sigmoid": "recalibration.PlattScaling",
+    "temperature": "recalibration.TemperatureScaling",
+    "temperaturescaling": "recalibration.TemperatureScaling",
+    "isotonic": "recalibration.IsotonicCalibration",
+    "isotonicregression": "recalibration.IsotonicCalibration",
+    "isotoniccalibration": "recalibration.IsotonicCalibration",
+    "beta": "recalibration.BetaCalibration",
+    "betacalibration": "recalibration.BetaCalibration",
+    "histogrambinning": "recalibration.HistogramBinning",
+    "vennabers": "recalibration.VennAbers",
+    "dirichlet": "recalibration.DirichletCalibration",
+    "calibrate": "recalibrate",
+    "repair": "recalibrate",
+    "load": "recalibration.load",
+    "calibratedclassifier": "models.CalibratedClassifier",
+    "calibratedclassifiercv": "models.CalibratedClassifier",
+    "recalibratebygroup": "groups.recalibrate_by_group",
+    "auditgroups": "groups.audit_groups",
+    "multicalibrationerror": "groups.multicalibration_error",
+    "multicalibrator": "groups.Multicalibrator",
+    "monitor": "CalibrationMonitor",
+    "check": "verdict",
+    "test": "calibration_test",
+    "samplesize": "rows_needed",
+}
+
+
 if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
     # Threads that ask at once wait for each other: where several import modules that need each
     # other, as those of numpy do, Python hands out halves of them. No package uses a name of
@@ -154,7 +206,9 @@ if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
 
     def __getattr__(name: str) -> _Any:
         if name not in __all__:
-            raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
+            ours = _NAMES_ELSEWHERE.get(name.lower().replace("_", ""))
+            hint = f". Use `calibrant.{ours}`." if ours else ""
+            raise AttributeError(f"module 'calibrant' has no attribute {name!r}{hint}")
         with _LOADING:
             if _find_spec(f"calibrant.{name}") is not None:
                 return _import_module(f"calibrant.{name}")

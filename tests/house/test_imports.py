@@ -174,3 +174,43 @@ def test_importing_takes_a_third_as_long_as_numpy_does():
         numpy, ours = map(float, done.stdout.split())
         ratios.append(ours / numpy)
     assert min(ratios) < 0.35, ratios
+
+
+@pytest.mark.parametrize("name", sorted(cal._NAMES_ELSEWHERE))
+def test_a_name_that_people_try_leads_to_one_that_is_there(name):
+    assert name == name.lower().replace("_", "")
+    assert name not in cal.__all__
+    with pytest.raises(AttributeError, match=rf"^module 'calibrant' has no attribute '{name}'. "):
+        getattr(cal, name)
+    found = cal
+    for part in cal._NAMES_ELSEWHERE[name].split("."):
+        assert part in found.__all__
+        found = getattr(found, part)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("smece", "kernel_smoothed_calibration_error"),
+        ("smECE", "kernel_smoothed_calibration_error"),
+        ("platt", "recalibration.PlattScaling"),
+        ("plot", "plots.ReliabilityDisplay"),
+        ("brier", "brier_score"),
+        ("calibration_curve", "plots.ReliabilityDisplay"),
+        ("reliability_diagram", "plots.ReliabilityDisplay"),
+        ("temperature_scaling", "recalibration.TemperatureScaling"),
+        ("TemperatureScaling", "recalibration.TemperatureScaling"),
+        ("isotonic", "recalibration.IsotonicCalibration"),
+        ("recalibrate_by_group", "groups.recalibrate_by_group"),
+    ],
+)
+def test_the_error_of_a_name_from_elsewhere_says_what_to_use(name, ours):
+    with pytest.raises(AttributeError) as raised:
+        getattr(cal, name)
+    said = f"module 'calibrant' has no attribute '{name}'. Use `calibrant.{ours}`."
+    assert str(raised.value) == said
+
+
+def test_an_unknown_name_is_only_unknown():
+    with pytest.raises(AttributeError, match=r"^module 'calibrant' has no attribute 'nothing'$"):
+        cal.nothing  # noqa: B018
