@@ -146,12 +146,12 @@ __all__ = [
 ]
 
 
-# Names that people try, in lower case without underscores, and those that do the same here.
+# Names that people try, in lower case without underscores, and what they find here instead.
 _NAMES_ELSEWHERE = {
-    "adaptiveece": "binned_calibration_error",
+    "adaptiveece": "binned_calibration_error(..., strategy='quantile')",
     "ace": "binned_calibration_error",
-    "mce": "binned_calibration_error",
-    "maximumcalibrationerror": "binned_calibration_error",
+    "mce": "binned_calibration_error(..., order=numpy.inf)",
+    "maximumcalibrationerror": "binned_calibration_error(..., order=numpy.inf)",
     "smece": "kernel_smoothed_calibration_error",
     "smoothece": "kernel_smoothed_calibration_error",
     "smce": "smooth_calibration_error",
@@ -183,7 +183,6 @@ _NAMES_ELSEWHERE = {
     "vennabers": "recalibration.VennAbers",
     "dirichlet": "recalibration.DirichletCalibration",
     "calibrate": "recalibrate",
-    "repair": "recalibrate",
     "load": "recalibration.load",
     "calibratedclassifier": "models.CalibratedClassifier",
     "calibratedclassifiercv": "models.CalibratedClassifier",
@@ -192,8 +191,6 @@ _NAMES_ELSEWHERE = {
     "multicalibrationerror": "groups.multicalibration_error",
     "multicalibrator": "groups.Multicalibrator",
     "monitor": "CalibrationMonitor",
-    "check": "verdict",
-    "test": "calibration_test",
     "samplesize": "rows_needed",
 }
 
