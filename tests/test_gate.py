@@ -51,6 +51,19 @@ def test_the_gate_writes_json_and_markdown(frame, tmp_path):
     assert done.stdout.startswith("## Calibration gate: passed")
 
 
+@pytest.mark.parametrize("name", ["expected_calibration_error", "ece"])
+def test_the_gate_takes_the_ece_by_the_name_of_the_function(frame, tmp_path, name):
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    done = run(
+        "check", str(path), "--measure", f"{name}=0.5", "--json", str(tmp_path / "gate.json")
+    )
+    gate = json.loads((tmp_path / "gate.json").read_text())
+    assert done.returncode == 0, done.stderr
+    expected = getattr(cal, name)(frame["outcome"], frame["prediction"])
+    assert gate["checks"][0]["value"] == pytest.approx(float(expected), abs=1e-12)
+
+
 def test_the_gate_compares_with_a_baseline(frame, tmp_path):
     new, old = tmp_path / "new.csv", tmp_path / "old.csv"
     y, p = sample(4000, 0.1)

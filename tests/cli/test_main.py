@@ -141,7 +141,10 @@ def test_measures_lists_the_catalogue_by_domain():
     assert list(listed) == list(DOMAINS)
     for name, measure in cal.CATALOGUE.items():
         shown = " ".join(listed[measure.domain].split())
-        assert f"{name} {measure.asks} Known flaw: {measure.flaw}. {measure.source}" in shown
+        others = f" (also {', '.join(measure.other_names)})" if measure.other_names else ""
+        assert (
+            f"{name}{others} {measure.asks} Known flaw: {measure.flaw}. {measure.source}" in shown
+        )
 
 
 def test_help_names_the_commands():
