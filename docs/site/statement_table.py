@@ -30,7 +30,7 @@ class Statement(NamedTuple):
     """File of the tour; by default that of the section in the name."""
 
 
-ECE, SMOOTH = "expected_calibration_error", "smooth_calibration_error"
+ECE, SMOOTH = "exact_calibration_error", "smooth_calibration_error"
 LOSS, FIXED = "calibration_decision_loss", "fixed_decision_loss"
 LOWER, UPPER = "lower_distance_to_calibration", "upper_distance_to_calibration"
 CERTIFICATE = "groups.omnipredict groups.omniprediction_certificate"

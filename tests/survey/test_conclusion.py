@@ -58,7 +58,7 @@ def test_conclusion_class_wise_errors_need_not_see_what_sets_see():
     labels = np.repeat([*range(4)] * 3, [4, 4, 1, 1, 2, 1, 4, 3, 1, 2, 3, 4])
     forecasts = multiclass.ClassForecasts.read(labels, stated)
     for one in range(4):
-        alone = cal.expected_calibration_error(forecasts.subset([one]))
+        alone = cal.exact_calibration_error(forecasts.subset([one]))
         assert alone == pytest.approx(0, abs=1e-12)
     error = multiclass.projected_smooth_calibration_error(forecasts)
     together = cal.smooth_calibration_error(forecasts.subset([0, 1]))

@@ -316,5 +316,5 @@ def test_table_1_better_than_two_thirds_is_played_with_the_chances_only():
     game = on.simulate(forecaster, on.Replay(outcomes), rounds)
     assert game.errors([EXPECTED])[EXPECTED] < rounds ** (2 / 3)
     # A forecast that is the chance itself repeats no value, and its ECE is of order T.
-    honest = rounds * float(cal.expected_calibration_error(outcomes, chances))
+    honest = rounds * float(cal.exact_calibration_error(outcomes, chances))
     assert honest > rounds / 4

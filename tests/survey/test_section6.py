@@ -134,7 +134,7 @@ def test_definition_6_4_recalibration_keeps_the_level_sets_and_is_calibrated(law
     for f in (np.ones_like, np.array, np.square, lambda v: np.cos(40 * v)):
         stated = math.fsum(recalibrated.mass * f(recalibrated.prediction))
         assert stated == pytest.approx(math.fsum(joint.mass * f(joint.outcome)), abs=1e-9)
-    assert cal.expected_calibration_error(recalibrated) == pytest.approx(0, abs=1e-12)
+    assert cal.exact_calibration_error(recalibrated) == pytest.approx(0, abs=1e-12)
     again = recalibrated.recalibrated()
     assert again.prediction == pytest.approx(recalibrated.prediction, abs=1e-12)
 
