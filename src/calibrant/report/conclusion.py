@@ -93,7 +93,7 @@ def wrong_in_parts(
     if not failing:
         return ""
     limit = ErrorUnit.of(verdict.kind).text(verdict.tolerance)
-    overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "not decided"
+    overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "undecided"
     found = f" Their worst range: {worst}" if worst else ""
     return f"Miscalibrated: {' '.join(failing)} {whole} {overall}.{found}"
 
