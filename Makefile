@@ -53,7 +53,7 @@ programs: $(VENV)/bin/python
 
 lint: style types ## Style, imports and types
 
-style: $(VENV)/packages
+style: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
