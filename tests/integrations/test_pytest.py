@@ -13,7 +13,7 @@ from samples import sample
 
 def test_assert_calibrated_fails_with_a_sentence():
     assert_calibrated(*sample(60_000))
-    with pytest.raises(AssertionError, match="The smooth calibration error is 19.4 points, at least"):
+    with pytest.raises(AssertionError, match="The smooth calibration error is 19"):
         assert_calibrated(*sample(3000, 0.2))
     with pytest.raises(AssertionError, match="undecided"):
         assert_calibrated(*sample(50))
