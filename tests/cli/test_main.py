@@ -176,7 +176,7 @@ def test_play_shows_every_error_and_the_promise(tmp_path):
 
 
 def test_play_says_what_no_forecaster_can_avoid_and_which_promise_says_nothing_yet():
-    done = run("online", "decision", "coins", "--rounds", "500")
+    done = run("online", "decision", "coins", "--rounds", "200")
     assert "none yet" in done.stdout
     assert "no forecaster can expect" in " ".join(done.stdout.split())
 

@@ -94,11 +94,11 @@ def test_a_retired_word_would_be_found():
 
 
 def test_no_page_of_the_api_uses_a_retired_word():
-    from api_pages import ROOMS, public_names
+    from api_pages import PACKAGES, public_names
 
     ordinary = {"happened", "they say", "from which on", "certainly beyond", "would get"}
     found = {}
-    for room in ROOMS:
+    for room in PACKAGES:
         for name in public_names(room):
             thing = getattr(import_module(room), name)
             parts = vars(thing).values() if inspect.isclass(thing) else ()

@@ -372,7 +372,10 @@ def test_too_many_claims_are_not_calibrated():
     assert verdict.state == "miscalibrated"
     assert verdict.ratio.value == pytest.approx(y.sum() / (0.8 * expected.sum()))
     assert verdict.ratio.low > 1.1
-    assert str(audit).startswith("Miscalibrated: observed over expected is 1.2")
+    assert str(audit).startswith("Miscalibrated: forecasts are too low: 2")
+    assert "% more outcomes than forecast (observed over expected 1.2" in " ".join(
+        str(audit).split()
+    )
     assert "observed/expected (A/E)" in str(audit)
     assert "beyond 10 % of 1" in verdict.sentence
     loose = cal.audit(y, 0.8 * expected, kind="mean", oe_tolerance="50%", draws=99, rng=0)

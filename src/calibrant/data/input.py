@@ -143,19 +143,20 @@ def _row_labels(arguments: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
             yield from _row_labels({f"{name}[{i}]": item for i, item in enumerate(value)})
 
 
-def _refuse_labels_of(first: tuple[str, Any], second: tuple[str, Any]) -> None:
-    (one, labels), (other, others) = first, second
+def _refuse_labels_of(pair: tuple[str, Any], other_pair: tuple[str, Any]) -> None:
+    (one, labels), (other, others) = pair, other_pair
     unique = labels.is_unique and others.is_unique
     if unique and labels.isin(others).all():
         got = "the same labels in another order"
     else:
-        row = next(i for i, pair in enumerate(zip(labels, others, strict=True)) if _differ(*pair))
+        row = next(i for i, two in enumerate(zip(labels, others, strict=True)) if _differ(*two))
         got = f"labels {shown(labels[row])} and {shown(others[row])} in row {row + 1}"
-    by_label = f"{other}.reindex({one}.index) pairs rows by label, " if unique else ""
+    first, second = mention(one), mention(other)
+    by_label = f"{second}.reindex({first}.index) pairs rows by label, " if unique else ""
     raise InvalidForecastsError(
-        f"{one} and {other} must have the same row labels (index) in the same order",
+        f"{first} and {second} must have the same row labels (index) in the same order",
         got,
-        f"{by_label}{other}.to_numpy() by position",
+        f"{by_label}{second}.to_numpy() by position",
     )
 
 

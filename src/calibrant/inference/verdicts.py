@@ -291,11 +291,13 @@ class Verdict:
         words, more = self.kind.words, ratio.value > 1
         what = "outcomes" if not self.kind.summed else "events" if ratio.outcome else "outcomes 0"
         low = more == (ratio.outcome == 1 or not self.kind.summed)
-        off, sure = percent_text(abs(ratio.value - 1)), percent_text(ratio.confidence)
+        sure = percent_text(ratio.confidence)
+        found = f"{percent_text(abs(ratio.value - 1))} {'more' if more else 'fewer'} {what} than"
+        if ratio.value >= 2:
+            found = f"{ratio.texts[0]} times as many {what} as"
         return (
-            f"{words.forecasts} are {words.too_low if low else words.too_high}: {off} "
-            f"{'more' if more else 'fewer'} {what} than forecast (observed over expected "
-            f"{ratio.texts[0]}, {_apart(ratio)} with {sure} confidence)"
+            f"{words.forecasts} are {words.too_low if low else words.too_high}: {found} forecast "
+            f"(observed over expected {ratio.texts[0]}, {_apart(ratio)} with {sure} confidence)"
         )
 
     @property
@@ -473,6 +475,7 @@ def _ratio_allowed(
 
     It is judged for means of outcomes that are not negative and for events in less than 5 % of
     rows: 10 %, or of events as much as the tolerance of the error is of the rate if that is more.
+    A tolerance beyond the rate allows any ratio.
     """
     if ratio is None:
         return None
@@ -480,7 +483,7 @@ def _ratio_allowed(
         return OE_TOLERANCE if tolerance is None else tolerance
     expected = evidence.full_joint.mean_prediction
     expected = expected if ratio.outcome else 1 - expected
-    if rarer_share(evidence.full_joint) >= FEW or expected <= 0:
+    if rarer_share(evidence.full_joint) >= FEW or allowed >= expected:
         return None
     return max(OE_TOLERANCE, allowed / expected)
 
