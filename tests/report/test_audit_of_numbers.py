@@ -373,7 +373,7 @@ def test_too_many_claims_are_not_calibrated():
     assert verdict.ratio.value == pytest.approx(y.sum() / (0.8 * expected.sum()))
     assert verdict.ratio.low > 1.1
     assert str(audit).startswith("Miscalibrated: forecasts are too low: 2")
-    assert "% more outcomes than forecast (observed over expected 1.2" in " ".join(
+    assert "% more in total than forecast (observed over expected 1.2" in " ".join(
         str(audit).split()
     )
     assert "observed/expected (A/E)" in str(audit)

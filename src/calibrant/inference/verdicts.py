@@ -289,12 +289,16 @@ class Verdict:
         if ratio is None:
             return ""
         words, more = self.kind.words, ratio.value > 1
-        what = "outcomes" if not self.kind.summed else "events" if ratio.outcome else "outcomes 0"
+        what = f"{'weighted ' * ratio.weighted}{'events' if ratio.outcome else 'outcomes 0'}"
+        if not self.kind.summed:  # amounts add up, and are not counted
+            what = "in total"
         low = more == (ratio.outcome == 1 or not self.kind.summed)
         sure = percent_text(ratio.confidence)
-        found = f"{percent_text(abs(ratio.value - 1))} {'more' if more else 'fewer'} {what} than"
+        side = "more" if more else "fewer" if self.kind.summed else "less"
+        found = f"{percent_text(abs(ratio.value - 1))} {side} {what} than"
         if ratio.value >= 2:
-            found = f"{ratio.texts[0]} times as many {what} as"
+            much = "many" if self.kind.summed else "much"
+            found = f"{ratio.texts[0]} times as {much} {what} as"
         return (
             f"{words.forecasts} are {words.too_low if low else words.too_high}: {found} forecast "
             f"(observed over expected {ratio.texts[0]}, {_apart(ratio)} with {sure} confidence)"
